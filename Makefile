@@ -1,0 +1,50 @@
+# Every target sets itself up in .venv; run them in any order. `make help` lists them.
+PYTHON ?= python3
+VENV   := .venv
+PY     := $(VENV)/bin/python
+STAMP  := $(VENV)/.ready
+DEV    := $(VENV)/.dev
+
+.DEFAULT_GOAL := help
+.PHONY: help fmt check test demo live bench-self clean
+
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
+
+$(VENV)/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "agentloop needs Python 3.11 or newer (PYTHON=python3.12 make ...)"; exit 2; }
+	$(PYTHON) -m venv $(VENV)
+
+$(STAMP): pyproject.toml | $(VENV)/bin/python
+	$(PY) -m pip install --quiet --disable-pip-version-check --editable '.[cli]'
+	@touch $@
+
+$(DEV): pyproject.toml $(STAMP)
+	$(PY) -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
+	$(PY) -m pip install --quiet --disable-pip-version-check --group dev
+	@touch $@
+
+demo: $(STAMP) ## run an agent against the built-in mock provider (no key, no network)
+	@$(PY) -m agentloop run "What is the weather in Tokyo, in Fahrenheit?" --mock --demo-tools
+
+fmt: $(DEV) ## format the code and mend what ruff can
+	$(PY) -m ruff format .
+	$(PY) -m ruff check --fix .
+
+check: $(DEV) ## lint and types
+	$(PY) -m ruff format --check .
+	$(PY) -m ruff check .
+	$(PY) -m basedpyright --level error
+
+test: check ## lint, types, tests
+	$(PY) -m pytest
+
+live: $(DEV) ## the same agent against the server that AGENTLOOP_BASE_URL names (skips when unset)
+	$(PY) -m pytest -rs tests/live
+
+bench-self: $(DEV) ## our own cost beside hand-written httpx, in under a minute
+	$(PY) -m tests.bench
+
+clean: ## remove the environment and all caches
+	rm -rf $(VENV) .venvs .pytest_cache .ruff_cache .hypothesis dist build *.egg-info
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
