@@ -15,7 +15,7 @@ import json
 from dataclasses import dataclass
 from typing import Any, NoReturn, cast
 
-from agentloop.model import Repair
+from agentloop.repairs import Repair
 
 __all__ = ["Arguments", "arguments_to_send", "read_arguments"]
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence, Set
 from dataclasses import replace
 
 from agentloop.messages import ToolCall
-from agentloop.model import Repair
+from agentloop.repairs import Repair
 
 __all__ = ["settle_ids"]
 

@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Literal, Protocol, TypeAlias, TypedDict
 
 from agentloop.cancel import CancelSignal
 from agentloop.messages import AssistantMessage, Message, ToolCall
+from agentloop.repairs import Repair
 
 __all__ = [
     "AsyncModel",
@@ -142,18 +143,6 @@ def _add(a: int | None, b: int | None) -> int | None:
     if a is None or b is None:
         return a if b is None else b
     return a + b
-
-
-@dataclass(frozen=True, slots=True)
-class Repair:
-    """A change of meaning that was made to a reply or a history: `what` in words, with the value before and after."""
-
-    what: str
-    before: Any = None
-    after: Any = None
-
-    def __str__(self) -> str:
-        return f"{self.what}: {self.before!r} -> {self.after!r}"
 
 
 @dataclass(frozen=True, slots=True)
