@@ -71,11 +71,17 @@ Content: TypeAlias = str | tuple[Part, ...] | None
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """What one execution gives. `content` is text, or text and image parts; `kind` says what went wrong, if it did."""
+    """What one execution gives. `content` is text, or text and image parts; `kind` says what went wrong, if it did.
+
+    `whole` is the text before it was cut to the tool's limit, when it was cut, and `cause` the exception behind an
+    error. Both are for the program that watches; neither is sent or stored.
+    """
 
     content: str | tuple[Part, ...]
     is_error: bool = False
     kind: ToolResultKind | None = None
+    whole: str | None = field(default=None, repr=False, compare=False)
+    cause: BaseException | None = field(default=None, repr=False, compare=False)
 
 
 def _text_of(content: Content, wanted: type[TextPart | ReasoningPart | RefusalPart]) -> str | None:
