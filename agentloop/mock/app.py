@@ -1,0 +1,107 @@
+"""The mock provider without its sockets: a request goes in, a healthy answer comes out."""
+
+from __future__ import annotations
+
+import hmac
+import itertools
+import json
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+from agentloop.mock import chat
+from agentloop.mock.checks import check_chat_request
+from agentloop.mock.conversation import Scenario, limited
+from agentloop.mock.refusal import Refused, error_body
+from agentloop.testing.fault_steps import Answer
+
+__all__ = ["MODEL", "MockApp"]
+
+MODEL = "agentloop-mock-rules"
+_ABOUT = "A rule-driven stand-in for tests and demonstrations. No model answers here."
+_METHODS = {"/chat/completions": "POST", "/models": "GET", f"/models/{MODEL}": "GET", "/health": "GET"}
+
+
+class MockApp:
+    """Routes, keys, checks and rendering. It keeps no conversation: every reply follows from its request alone.
+
+    With `require_key`, requests need `Authorization: Bearer KEY`; only /health answers without.
+    """
+
+    def __init__(self, scenario: Scenario, require_key: str | None = None) -> None:
+        self._scenario = scenario
+        self._key = require_key
+        self._numbers = itertools.count(1)
+
+    def answer(self, method: str, target: str, headers: Mapping[str, str], body: bytes) -> Answer:
+        """The answer to one request. Header names are in lower case; `target` is the path, with or without /v1."""
+        path = _path(target)
+        number = next(self._numbers)
+        if path not in _METHODS:
+            return _refusal(404, error_body(f"Invalid URL ({method} {urlsplit(target).path})"), number)
+        if method != _METHODS[path]:
+            message = f"Not allowed to {method} on {urlsplit(target).path}; use {_METHODS[path]}."
+            return _refusal(405, error_body(message, code="method_not_supported"), number, ("allow", _METHODS[path]))
+        if path == "/health":
+            return _json(200, {"status": "ok"}, number)
+        refused = self._check_key(headers)
+        if refused is not None:
+            return _refusal(401, refused, number)
+        if path.startswith("/models"):
+            model = {"id": MODEL, "object": "model", "created": 0, "owned_by": "agentloop", "description": _ABOUT}
+            return _json(200, {"object": "list", "data": [model]} if path == "/models" else model, number)
+        return self._chat(body, number)
+
+    def is_model_call(self, method: str, target: str) -> bool:
+        """Whether a request asks for a reply; only such requests meet faults."""
+        return method == "POST" and _path(target) == "/chat/completions"
+
+    def _check_key(self, headers: Mapping[str, str]) -> dict[str, Any] | None:
+        given = headers.get("authorization", "").removeprefix("Bearer ")
+        if self._key is None or hmac.compare_digest(given.encode(), self._key.encode()):
+            return None
+        if not given:
+            return error_body("You didn't provide an API key. Send it as 'Authorization: Bearer YOUR_KEY'.")
+        return error_body("Incorrect API key provided.", code="invalid_api_key")
+
+    def _chat(self, body: bytes, number: int) -> Answer:
+        try:
+            request = json.loads(body)
+        except ValueError as problem:
+            return _refusal(400, error_body(f"We could not parse the JSON body of your request: {problem}."), number)
+        refused = check_chat_request(request)
+        if refused is not None:
+            return _refusal(400, refused, number)
+        if (request.get("n") or 1) > 1:
+            return _refusal(400, error_body("The mock provider gives one choice: leave out 'n'.", param="n"), number)
+        question = chat.read(request)
+        try:
+            reply = limited(self._scenario(question), question)
+        except Refused as problem:
+            return _refusal(400, problem.body, number)
+        except Exception as problem:  # a user's function: its mistake must reach the test and not kill the server
+            message = f"The scenario raised {type(problem).__name__}: {problem}"
+            return _refusal(500, error_body(message, type="server_error"), number)
+        reply_id = f"chatcmpl-mock-{number}"
+        if request.get("stream"):
+            pieces = tuple(chat.streamed(reply, request, reply_id, MODEL))
+            return Answer(200, _headers(number, "text/event-stream; charset=utf-8"), pieces, stream=True)
+        return _json(200, chat.whole(reply, request, reply_id, MODEL), number)
+
+
+def _path(target: str) -> str:
+    path = urlsplit(target).path
+    return path.removeprefix("/v1") if path.startswith("/v1/") else path
+
+
+def _headers(number: int, content_type: str) -> tuple[tuple[str, str], ...]:
+    return (("content-type", content_type), ("server", "agentloop-mock"), ("x-request-id", f"req-mock-{number}"))
+
+
+def _json(status: int, body: Mapping[str, Any], number: int) -> Answer:
+    return Answer(status, _headers(number, "application/json"), (json.dumps(body, ensure_ascii=False).encode(),))
+
+
+def _refusal(status: int, body: Mapping[str, Any], number: int, *more: tuple[str, str]) -> Answer:
+    answer = _json(status, body, number)
+    return Answer(status, (*answer.headers, *more), answer.pieces)
