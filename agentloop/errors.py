@@ -190,7 +190,14 @@ class StreamInterrupted(ProtocolError):
 
 
 class ToolError(AgentLoopError):
-    """Raise this in a tool to tell the model what went wrong; the run goes on."""
+    """Raise this in a tool to tell the model what went wrong; the run goes on.
+
+    As the error of a run that ended in `tool_error`, `kind` is the kind of the failed result.
+    """
+
+    def __init__(self, *args: object, kind: str | None = None) -> None:
+        super().__init__(*args)
+        self.kind = kind
 
 
 class HistoryError(AgentLoopError):

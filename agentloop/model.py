@@ -7,7 +7,7 @@ is an iterator with one event.
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, Protocol, TypeAlias, TypedDict
 
@@ -16,9 +16,11 @@ from agentloop.messages import AssistantMessage, Message, ToolCall
 from agentloop.repairs import Repair
 
 __all__ = [
+    "AsyncEventStream",
     "AsyncModel",
     "Attempt",
     "AttemptFailed",
+    "EventStream",
     "FinishReason",
     "Model",
     "ModelEvent",
@@ -251,6 +253,22 @@ class ResponseDone:
 ModelEvent: TypeAlias = TextDelta | ReasoningDelta | RefusalDelta | ToolCallDelta | AttemptFailed | ResponseDone
 
 
+class EventStream(Protocol):
+    """Yields the events of one call. `close()` closes the HTTP response; generators are such streams."""
+
+    def __iter__(self) -> Iterator[ModelEvent]: ...
+    def __next__(self) -> ModelEvent: ...
+    def close(self) -> None: ...
+
+
+class AsyncEventStream(Protocol):
+    """The same for `async for`. Close it (`contextlib.aclosing`), or the HTTP response stays open."""
+
+    def __aiter__(self) -> AsyncIterator[ModelEvent]: ...
+    def __anext__(self) -> Awaitable[ModelEvent]: ...
+    def aclose(self) -> Awaitable[None]: ...
+
+
 class Model(Protocol):
     """Anything that answers. `provider` and `model` name it in results and errors."""
 
@@ -258,18 +276,18 @@ class Model(Protocol):
     def provider(self) -> str: ...
     @property
     def model(self) -> str: ...
-    def events(self, request: ModelRequest) -> Generator[ModelEvent, None, None]:
-        """Zero or more deltas, then one ResponseDone; or raises ModelError. Closing it closes the HTTP response."""
+    def events(self, request: ModelRequest) -> EventStream:
+        """Zero or more deltas, then one ResponseDone; or raises ModelError."""
         ...
 
 
 class AsyncModel(Protocol):
-    """The same for `async for`."""
+    """Anything that answers, for `async for`."""
 
     @property
     def provider(self) -> str: ...
     @property
     def model(self) -> str: ...
-    def events(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
-        """As `Model.events`; close it with `contextlib.aclosing`, or the HTTP response stays open."""
+    def events(self, request: ModelRequest) -> AsyncEventStream:
+        """As `Model.events`."""
         ...

@@ -1,0 +1,111 @@
+"""An SDK-free agent runtime over raw HTTP. The names below are loaded when they are first used."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from agentloop._version import __version__
+    from agentloop.agent import Agent, AsyncAgent
+    from agentloop.errors import AgentLoopError, ToolError
+    from agentloop.http.async_client import AsyncClient
+    from agentloop.http.client import Client
+    from agentloop.http.retry import RetryPolicy
+    from agentloop.http.timeouts import Timeouts
+    from agentloop.loop.limits import Limits
+    from agentloop.loop.result import RunResult
+    from agentloop.loop.run import Run
+    from agentloop.messages import (
+        AssistantMessage,
+        SystemMessage,
+        ToolMessage,
+        ToolResult,
+        UserMessage,
+    )
+    from agentloop.model import ModelRequest, ModelResponse, Usage
+    from agentloop.parts import FilePart, ImagePart, TextPart, ToolCall
+    from agentloop.session import Session
+    from agentloop.tools.context import ToolContext
+    from agentloop.tools.policy import deny, edit
+    from agentloop.tools.tool import Tool, tool
+
+_WHERE = {
+    "Agent": "agent",
+    "AgentLoopError": "errors",
+    "AssistantMessage": "messages",
+    "AsyncAgent": "agent",
+    "AsyncClient": "http.async_client",
+    "Client": "http.client",
+    "FilePart": "parts",
+    "ImagePart": "parts",
+    "Limits": "loop.limits",
+    "ModelRequest": "model",
+    "ModelResponse": "model",
+    "RetryPolicy": "http.retry",
+    "Run": "loop.run",
+    "RunResult": "loop.result",
+    "Session": "session",
+    "SystemMessage": "messages",
+    "TextPart": "parts",
+    "Timeouts": "http.timeouts",
+    "Tool": "tools.tool",
+    "ToolCall": "parts",
+    "ToolContext": "tools.context",
+    "ToolError": "errors",
+    "ToolMessage": "messages",
+    "ToolResult": "messages",
+    "Usage": "model",
+    "UserMessage": "messages",
+    "__version__": "_version",
+    "deny": "tools.policy",
+    "edit": "tools.policy",
+    "tool": "tools.tool",
+}
+
+__all__ = [
+    "Agent",
+    "AgentLoopError",
+    "AssistantMessage",
+    "AsyncAgent",
+    "AsyncClient",
+    "Client",
+    "FilePart",
+    "ImagePart",
+    "Limits",
+    "ModelRequest",
+    "ModelResponse",
+    "RetryPolicy",
+    "Run",
+    "RunResult",
+    "Session",
+    "SystemMessage",
+    "TextPart",
+    "Timeouts",
+    "Tool",
+    "ToolCall",
+    "ToolContext",
+    "ToolError",
+    "ToolMessage",
+    "ToolResult",
+    "Usage",
+    "UserMessage",
+    "__version__",
+    "deny",
+    "edit",
+    "tool",
+]
+
+
+def __getattr__(name: str) -> Any:
+    where = _WHERE.get(name)
+    if where is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    value = getattr(import_module(f"{__name__}.{where}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,1 @@
+"""The loop column: `run.py` is the machine, `drive.py` and `drive_async.py` its two drivers."""
