@@ -157,7 +157,7 @@ def _html(answer: Answer, fault: Fault) -> list[Step]:
 
 
 def _error(answer: Answer, fault: Fault) -> list[Step]:
-    body = _error_json(fault, fault.status or 500)
+    body = _error_json(fault, 500)
     if not answer.stream:
         return _other(answer, fault, 200, body, "application/json")
     before, _ = _chunks(answer, fault)
@@ -240,10 +240,12 @@ def _bad_json(answer: Answer, fault: Fault) -> list[Step]:
 
 def _wrong_length(answer: Answer, fault: Fault) -> list[Step]:
     body, difference = answer.body, fault.n or 0
-    head = _head(answer, max(0, len(body) + difference))
+    length = max(0, len(body) + difference)
     if difference >= 0:
-        return [head, *_data(answer.pieces), Cut()]
-    return [head, *_data((body[:difference],)), End(), Junk(body[difference:])]
+        return [_head(answer, length), *_data(answer.pieces), Cut()]
+    # What is left over must not be taken for the answer to another request on the same connection.
+    answer = replace(answer, headers=(*answer.headers, ("connection", "close")))
+    return [_head(answer, length), *_data((body[:length],)), End(), Junk(body[length:])]
 
 
 def _gzip(answer: Answer, fault: Fault) -> list[Step]:

@@ -17,6 +17,7 @@ whole reply counts as two chunks, its halves.
     ok                nothing
     status=CODE       answer with this status. message= code= type= are put into an error body; body= replaces it
     error=MESSAGE     an error object inside a 200, after=N chunks of a stream (default 1). code= type=
+                      (a code in digits becomes a number)
     stall=WHERE       send nothing for seconds=S, then go on; without seconds: until the client has gone.
                       WHERE: first-byte (default), content (before the first content), chunks (after=N, default 2)
     drip=N            send N bytes at a time (default 1), seconds=S apart (default 0.01)
@@ -88,7 +89,7 @@ class Fault:
     where: Where = "first-byte"
     status: int | None = None
     message: str | None = None
-    code: str | None = None
+    code: str | int | None = None
     type: str | None = None
     body: str | None = None
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -134,7 +135,7 @@ _NUMBER: dict[str, int] = {
 _GRAMMAR: dict[str, tuple[str | None, tuple[str, ...]]] = {
     "ok": (None, ()),
     "status": ("status", ("message", "code", "type", "body")),
-    "error": ("message", ("after", "code", "type", "status")),
+    "error": ("message", ("after", "code", "type")),
     "stall": ("where", ("seconds", "after")),
     "drip": ("n", ("seconds",)),
     "keepalive": ("n", ("seconds",)),
@@ -154,6 +155,7 @@ _READERS: dict[str, Callable[[str], Any]] = {
     "times": int,
     "seconds": float,
     "chance": float,
+    "code": lambda text: int(text) if text.isdecimal() else text,
 }
 _QUOTED = r'"(?:[^"\\]|\\.)*"'
 _ENTRY = re.compile(rf'(?:[^;"]|{_QUOTED})+')
