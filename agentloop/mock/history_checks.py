@@ -80,9 +80,8 @@ def _check_media(kind: str, inner: dict[str, Any], path: str) -> None:
     if kind == "image_url":
         url = text(required(inner, "url", f"{path}.url"), f"{path}.url")
         if not url.startswith(("https://", "http://", "data:image/")):
-            refuse(
-                f"Invalid '{path}.url': expected a web address or a data URL of an image.", path, "invalid_image_url"
-            )
+            message = f"Invalid '{path}.url': expected a web address or a data URL of an image."
+            refuse(message, f"{path}.url", "invalid_image_url")
         if inner.get("detail") is not None:
             one_of(inner["detail"], ("auto", "low", "high", "original"), f"{path}.detail")
     elif kind == "input_audio":
