@@ -15,16 +15,15 @@ from agentloop.errors import ToolError
 from agentloop.messages import ToolResult
 from agentloop.tools import outcome
 from agentloop.tools.context import ToolContext
-from agentloop.tools.threads import LoopThread, in_thread
+from agentloop.tools.threads import in_thread
 from agentloop.tools.tool import Tool
 from agentloop.tools.toolbox import Prepared, Toolbox, prepare
+from agentloop.tools.waiting import loop_thread
 
 __all__ = ["Prepared", "Toolbox", "execute", "execute_async", "prepare"]
 
 GRACE = 0.25
 """Seconds that a tool which was told to stop has to do so, before it is left behind."""
-
-_async_tools = LoopThread()
 
 
 def execute(prepared: Prepared, *, context: ToolContext) -> ToolResult:
@@ -107,8 +106,7 @@ def _once(prepared: Prepared, context: ToolContext) -> ToolResult:
 
 
 def _on_loop(prepared: Prepared, own: ToolContext, seconds: float | None) -> ToolResult:
-    # A tool that runs a sync agent from the loop's own thread would wait for itself: it gets another loop.
-    loop = LoopThread() if _async_tools.is_current else _async_tools
+    loop = loop_thread()
     future = loop.submit(_task(prepared, own, seconds))
     # The task keeps the limits itself; the patience is for one that blocks its loop and cannot.
     result = _wait(future, own.cancel, seconds, patience=2 * GRACE)
