@@ -1,0 +1,1 @@
+"""Dialects of JSON over HTTP. Pure: bytes in, values out, no sockets and no clocks."""

@@ -1,0 +1,153 @@
+"""Putting tool calls together from the deltas of a stream.
+
+The specification: each call has an `index`; id and name come once, in its first delta; the argument pieces of one
+index are joined. Servers in the field leave the index out, give 0 to every call, repeat id and name in each delta, make
+up a new id per delta, split the name, or send it late. So a delta is matched by index and id together, and where these
+do not settle it, by the arguments: what comes with a name after complete arguments is a new call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from typing import Any
+
+from agentloop.arguments import read_arguments
+from agentloop.model import ToolCallDelta
+from agentloop.shapes import as_dict, as_text
+from agentloop.wire.chat_decode import argument_text
+
+__all__ = ["CallAssembler"]
+
+_KNOWN_KEYS = frozenset({"id", "index", "type", "function", "custom"})
+
+
+@dataclass(slots=True)
+class _Call:
+    index: int | None
+    id: str = ""
+    name: str = ""
+    arguments: list[str] = field(default_factory=list[str])
+    extra: dict[str, Any] = field(default_factory=dict[str, Any])
+    custom: bool = False
+
+    def begun(self) -> bool:
+        return any(self.arguments)
+
+    def complete(self) -> bool:
+        """The arguments are an object that has ended. The whole is read only when its last piece may end one."""
+        last = self.arguments[-1] if self.arguments else ""
+        return last.rstrip().endswith("}") and read_arguments("".join(self.arguments)).value is not None
+
+    def to_dict(self) -> dict[str, Any]:
+        text = "".join(self.arguments)
+        if self.custom:
+            return {"id": self.id, "type": "custom", "custom": {"name": self.name, "input": text}, **self.extra}
+        return {"id": self.id, "type": "function", "function": {"name": self.name, "arguments": text}, **self.extra}
+
+
+class CallAssembler:
+    """The calls of one reply. `tools` are the names that were offered: they settle how a split name is joined."""
+
+    def __init__(self, tools: Collection[str] = ()) -> None:
+        self._tools = tools
+        self._calls: list[_Call] = []
+        self.notes: dict[str, None] = {}  # an ordered set
+
+    def __bool__(self) -> bool:
+        return bool(self._calls)
+
+    def add(self, entries: list[Any]) -> list[ToolCallDelta]:
+        """The `tool_calls` of one delta."""
+        deltas: list[ToolCallDelta] = []
+        touched: set[int] = set()
+        for entry in map(as_dict, entries):
+            if entry:
+                position = self._place(entry, touched)
+                touched.add(position)
+                deltas.append(self._extend(position, entry))
+        return deltas
+
+    def to_list(self) -> list[dict[str, Any]]:
+        """The calls as a whole reply has them."""
+        return [call.to_dict() for call in self._calls]
+
+    # --- which call does it belong to? -------------------------------------------------------------------------------
+
+    def _place(self, entry: dict[str, Any], touched: set[int]) -> int:
+        index = entry.get("index")
+        index = index if isinstance(index, int) else None
+        call_id, name, arguments = _fields(entry)
+        if index is None:
+            self.notes["a tool call delta without an index"] = None
+            position = self._by_id_or_last(call_id, name, touched)
+        else:
+            position = self._by_index(index, call_id, name)
+        if position is not None and self._starts_another(self._calls[position], call_id, name, arguments):
+            position = None
+        if position is None:
+            self._calls.append(_Call(index))
+            position = len(self._calls) - 1
+        return position
+
+    def _by_index(self, index: int, call_id: str, name: str) -> int | None:
+        same = [position for position, call in enumerate(self._calls) if call.index == index]
+        if call_id:
+            for position in same:
+                if self._calls[position].id == call_id:
+                    return position
+        if same:
+            return same[-1]
+        if call_id and not name:  # an index that counts the deltas, not the calls
+            return next((i for i, call in enumerate(self._calls) if call.id == call_id), None)
+        return None
+
+    def _by_id_or_last(self, call_id: str, name: str, touched: set[int]) -> int | None:
+        if call_id:
+            for position, call in enumerate(self._calls):
+                if call.id == call_id:
+                    return position
+        last = len(self._calls) - 1
+        return None if last < 0 or (name and last in touched) else last
+
+    def _starts_another(self, call: _Call, call_id: str, name: str, arguments: str) -> bool:
+        """Whether a delta that would go to `call`, by its index or for want of one, begins a new call instead."""
+        if call_id and call.id and call_id != call.id:
+            if name:  # shared index; but the same name amid the arguments is a repetition with a new id
+                return not (name == call.name and call.begun() and not call.complete())
+            if call.complete():
+                return True
+            self.notes["a tool call whose id changes from delta to delta"] = None
+            return False
+        return bool(name and arguments) and call.complete()
+
+    # --- what does it add? -------------------------------------------------------------------------------------------
+
+    def _extend(self, position: int, entry: dict[str, Any]) -> ToolCallDelta:
+        call = self._calls[position]
+        call_id, name, arguments = _fields(entry)
+        call.id = call.id or call_id
+        if name:
+            call.name = self._joined_name(call.name, name)
+        if arguments:
+            call.arguments.append(arguments)
+        call.custom = call.custom or entry.get("type") == "custom"
+        if not entry.keys() <= _KNOWN_KEYS:
+            call.extra |= {key: value for key, value in entry.items() if key not in _KNOWN_KEYS}
+        return ToolCallDelta(position, call.id, call.name, arguments)
+
+    def _joined_name(self, so_far: str, piece: str) -> str:
+        joined = so_far + piece
+        if joined in self._tools:
+            return joined
+        if piece.startswith(so_far):  # repeated, or grown
+            return piece
+        return piece if piece in self._tools and so_far not in self._tools else joined
+
+
+def _fields(entry: dict[str, Any]) -> tuple[str, str, str]:
+    """Id, name and the piece of arguments, each "" where it is missing."""
+    inner = as_dict(entry.get("function")) or as_dict(entry.get("custom"))
+    call_id = entry.get("id")
+    arguments = inner.get("arguments", inner.get("input"))
+    return "" if call_id is None else str(call_id).strip(), as_text(inner.get("name")) or "", argument_text(arguments)
