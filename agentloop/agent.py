@@ -20,9 +20,9 @@ from agentloop.loop.state import RunSpec
 from agentloop.messages import Message, UserMessage, messages_from
 from agentloop.model import AsyncModel, Model, Options, ToolChoice
 from agentloop.parts import Part
-from agentloop.tools.toolbox import Toolbox
 from agentloop.tools.policy import Decision, Policy, read_decision
 from agentloop.tools.tool import Tool
+from agentloop.tools.toolbox import Toolbox
 
 __all__ = ["Agent", "AgentSettings", "AsyncAgent", "AsyncRunStream", "RunStream"]
 

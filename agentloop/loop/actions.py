@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from agentloop.errors import ModelError
 from agentloop.messages import ToolCall, ToolResult
 from agentloop.model import ModelRequest, ModelResponse
+from agentloop.tools.policy import Allow, Decision
 
 if TYPE_CHECKING:
     from agentloop.loop.result import RunResult, Status
 
 __all__ = [
     "Action",
-    "Allow",
     "Answered",
     "Ask",
     "Cancelled",
@@ -22,9 +22,6 @@ __all__ = [
     "Checked",
     "Decide",
     "Decided",
-    "Decision",
-    "Deny",
-    "Edit",
     "Execute",
     "Failed",
     "Finished",
@@ -35,28 +32,6 @@ __all__ = [
     "Stop",
     "Stopped",
 ]
-
-
-@dataclass(frozen=True, slots=True)
-class Allow:
-    pass
-
-
-@dataclass(frozen=True, slots=True)
-class Deny:
-    """The call does not run; the model is told the reason."""
-
-    reason: str = "denied"
-
-
-@dataclass(frozen=True, slots=True)
-class Edit:
-    """The call runs with these arguments (JSON text); the history keeps what the model wrote."""
-
-    arguments: str
-
-
-Decision: TypeAlias = Allow | Deny | Edit
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,8 @@ from agentloop.loop.run import Run
 from agentloop.messages import ToolCall, ToolResult
 from agentloop.model import ModelRequest
 from agentloop.tools.context import ToolContext
-from agentloop.tools.toolbox import Toolbox, prepare
-from agentloop.tools.policy import Allow, Decision, Policy, ToolRequest
+from agentloop.tools.policy import Allow, Decision, Policy, ToolRequest, decide
+from agentloop.tools.toolbox import Prepared, Toolbox, prepare
 
 __all__ = ["Accept", "AfterTool", "BeforeModel", "Bindings"]
 
@@ -39,3 +39,25 @@ class Bindings(Generic[M]):
     after_tool: tuple[AfterTool, ...] = ()
     max_parallel: int = 8
     clock: Callable[[], float] = time.monotonic
+
+    def prepare(self, action: Execute) -> Prepared | ToolResult:
+        return prepare(self.toolbox, action.call)
+
+    def context(self, run: Run, action: Execute, cancel: CancelSignal) -> ToolContext:
+        deadline = None if action.seconds is None else time.monotonic() + action.seconds
+        return ToolContext(run.id, action.call.id, f"{run.id}:{action.key}", deadline, cancel)
+
+    def decide(self, action: Decide) -> Decision | Awaitable[Decision | None] | None:
+        """The policy's decision, None when a person has to decide, or an awaitable of these. A call that cannot run at
+        all is let through: executing it tells the model why."""
+        if self.policy is None or isinstance(prepare(self.toolbox, action.call), ToolResult):
+            return Allow()
+        return decide(self.policy, ToolRequest.of(action.call, self.toolbox.get(action.call.name)))
+
+    def resolve(self, action: Resolve) -> Resolved:
+        """A call in doubt runs again if its tool says that this does no harm; else the model is told of the doubt."""
+        tool = self.toolbox.get(action.call.name)
+        if tool is not None and tool.effects in ("none", "idempotent"):
+            return Resolved(action.key)
+        text = "this call was started before the program ended; it may have taken effect, and its result is lost"
+        return Resolved(action.key, ToolResult(text, is_error=True, kind="cancelled"))

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import AsyncGenerator, Awaitable, Sequence
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from contextlib import aclosing, suppress
 from dataclasses import replace
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from agentloop.cancel import CancelSignal
-from agentloop.errors import ModelError, ProtocolError
+from agentloop.errors import ConfigError, ModelError, ProtocolError
 from agentloop.loop.actions import (
     Answered,
     Ask,
@@ -31,7 +31,7 @@ from agentloop.loop.bindings import Bindings
 from agentloop.loop.result import DecisionNeeded, RunEvent, RunFinished
 from agentloop.loop.run import Run
 from agentloop.messages import ToolResult
-from agentloop.model import AsyncModel, ModelResponse
+from agentloop.model import AsyncEventStream, AsyncModel, ModelRequest, ModelResponse
 from agentloop.tools.execute import execute_async
 
 __all__ = ["AsyncDriver"]
@@ -52,7 +52,7 @@ class AsyncDriver:
 
     async def events(self) -> AsyncGenerator[RunEvent, None]:
         loop = asyncio.get_running_loop()
-        forget = self.cancel.on_cancel(lambda: loop.call_soon_threadsafe(self._poke))
+        forget = self.cancel.on_cancel(lambda: _call_soon(loop, self._poke))
         try:
             while not self.run.ended:
                 if self.cancel.cancelled:
@@ -114,7 +114,7 @@ class AsyncDriver:
         self._partial.clear()
         response: ModelResponse | None = None
         try:
-            async with aclosing(self.bindings.model.events(request)) as events:
+            async with aclosing(self._open(request)) as events:
                 async for event in events:
                     if event.type == "text_delta":
                         self._partial.append(event.text)
@@ -133,6 +133,13 @@ class AsyncDriver:
         if response is not None or not self.cancel.cancelled:
             for event in self._tell(outcome):
                 yield event
+
+    def _open(self, request: ModelRequest) -> AsyncEventStream:
+        events = self.bindings.model.events(request)
+        if not hasattr(events, "__aiter__"):
+            name = type(self.bindings.model).__name__
+            raise ConfigError(f"AsyncAgent needs an async model such as AsyncClient, and {name} is not one")
+        return events
 
     async def _judge(self, action: object) -> AsyncGenerator[RunEvent, None]:
         events: list[RunEvent] = []
@@ -168,10 +175,17 @@ class AsyncDriver:
                     for event in self._tell(Finished(tasks.pop(task), task.result())):
                         yield event
         finally:
-            for task in tasks:
-                task.cancel()
-            if tasks:
-                await asyncio.wait(tasks)
+            await self._abandon(tasks)
+
+    async def _abandon(self, tasks: dict[asyncio.Task[ToolResult], str]) -> None:
+        """Stop what still runs; a tool that had just finished keeps its result."""
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks)
+        for task, key in tasks.items():
+            if not task.cancelled() and task.exception() is None:
+                self._tell(Finished(key, task.result()))
 
     async def _run_tool(self, action: Execute, gate: asyncio.Semaphore) -> ToolResult:
         async with gate:
@@ -187,4 +201,9 @@ class AsyncDriver:
 
 
 async def _settled(value: T | Awaitable[T]) -> T:
-    return await value if inspect.isawaitable(value) else value
+    return await value if inspect.isawaitable(value) else cast("T", value)
+
+
+def _call_soon(loop: asyncio.AbstractEventLoop, callback: Callable[[], None]) -> None:
+    with suppress(RuntimeError):  # the loop is closed: the run has ended with it
+        loop.call_soon_threadsafe(callback)

@@ -6,8 +6,9 @@ from collections.abc import Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
-from agentloop.loop.actions import Action, Decide, Decision, Deny, Edit, Execute, Resolve
+from agentloop.loop.actions import Action, Decide, Execute, Resolve
 from agentloop.messages import ToolCall, ToolMessage, ToolResult
+from agentloop.tools.policy import Decision, Deny, Edit
 
 __all__ = ["CallState", "OpenCall", "OpenStep"]
 
@@ -82,7 +83,8 @@ class OpenStep:
             self.finish(key, ToolResult(f"denied: {decision.reason}", is_error=True, kind="denied"))
         else:
             call.state = "ready"
-            call.arguments = decision.arguments if isinstance(decision, Edit) else call.arguments
+            if isinstance(decision, Edit):
+                call.arguments = decision.arguments
         return call
 
     def finish(self, key: str, result: ToolResult) -> None:

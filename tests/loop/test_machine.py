@@ -13,8 +13,6 @@ from agentloop.loop.actions import (
     Checked,
     Decide,
     Decided,
-    Deny,
-    Edit,
     Execute,
     Failed,
     Finished,
@@ -30,6 +28,7 @@ from agentloop.loop.state import RunSpec
 from agentloop.messages import AssistantMessage, ToolMessage, ToolResult, UserMessage
 from agentloop.model import ModelResponse, Usage
 from agentloop.parts import RefusalPart, ToolCall
+from agentloop.tools.policy import Deny, Edit
 
 A = ToolCall("c1", "a", "{}")
 B = ToolCall("c2", "b", "{}")
@@ -268,8 +267,8 @@ def test_only_decisions_wanted_is_a_pause():
 def test_edited_arguments_run_and_the_history_keeps_what_the_model_wrote():
     run = start(decides=True)
     answer(run, reply(None, A))
-    run.receive(Decided("1.c1", Edit('{"n":2}')), 0.0)
-    assert run.next() == [Execute("1.c1", ToolCall("c1", "a", '{"n":2}'))]
+    run.receive(Decided("1.c1", Edit('{"n": 2}')), 0.0)
+    assert run.next() == [Execute("1.c1", ToolCall("c1", "a", '{"n": 2}'))]
     assert run.messages[-1] == AssistantMessage(None, (A,))
 
 
