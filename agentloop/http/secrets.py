@@ -11,7 +11,7 @@ from urllib.parse import quote, quote_plus, urlsplit, urlunsplit
 
 from agentloop.errors import ConfigError
 
-__all__ = ["MASK", "Secret", "read_key", "redact_headers", "redact_text", "redact_url"]
+__all__ = ["MASK", "Secret", "is_sensitive", "read_key", "redact_headers", "redact_text", "redact_url"]
 
 MASK = "***"
 SHORTEST = 8  # a known key below this length ("EMPTY", "x") is no secret, and replacing it would wreck texts
@@ -130,17 +130,17 @@ def redact_headers(
 
 
 def _redact_header(name: str, value: str, secrets: Iterable[str | Secret]) -> str:
-    if not _is_sensitive(name):
+    if not is_sensitive(name):
         return redact_text(value, secrets)
     scheme = re.match(r"(Bearer|Basic)\s+", value, re.IGNORECASE)
     return f"{scheme.group(0)}{MASK}" if scheme else MASK
 
 
 def _redact_parameter(found: re.Match[str]) -> str:
-    return f"{found.group(1)}{MASK}" if _is_sensitive(found.group("name")) else found.group(0)
+    return f"{found.group(1)}{MASK}" if is_sensitive(found.group("name")) else found.group(0)
 
 
-def _is_sensitive(name: str) -> bool:
+def is_sensitive(name: str) -> bool:
     """Whether a header or parameter is named like a key: by whole words, so that `remaining-tokens` is not."""
     return not _SENSITIVE.isdisjoint(re.split(r"[^a-z]+", re.sub(r"(?<=[a-z])(?=[A-Z])", "-", name).lower()))
 

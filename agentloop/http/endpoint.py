@@ -1,0 +1,227 @@
+"""What is fixed for a client: where it sends, as whom, in which dialect, and how patiently."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from typing import TypedDict
+
+import httpx
+
+from agentloop._version import __version__
+from agentloop.errors import ConfigError
+from agentloop.http.clock import Clock, SystemClock
+from agentloop.http.proxies import is_loopback
+from agentloop.http.retry import RetryPolicy
+from agentloop.http.secrets import Secret, is_sensitive, read_key, redact_url
+from agentloop.http.timeouts import Timeouts
+from agentloop.wire.dialect import Wire
+from agentloop.wire.quirks import PRESETS, Quirks, preset
+
+__all__ = ["ClientSettings", "Endpoint", "open_endpoint"]
+
+
+class ClientSettings(TypedDict, total=False):
+    """What `Client` and `AsyncClient` take besides base URL, model and transport.
+
+    api_key          the key; never read from the environment for a base URL that is given by hand
+    provider         a known provider's name, which gives its quirks; any other text is only shown
+    quirks           how the server deviates, or the name of a known provider; by default told from the base URL
+    wire             the dialect: "chat", or an object of yours
+    extra_headers    sent with each request; they win over the client's own
+    retry            None for a single try
+    timeouts         by meaning, see `Timeouts`
+    trust_env        whether proxy and certificate variables of the environment count
+    max_connections  calls at a time, of all threads or tasks; more of them wait (`Timeouts.pool`)
+    clock            the time, for tests
+    """
+
+    api_key: str | Secret | None
+    provider: str | None
+    quirks: Quirks | str | None
+    wire: str | Wire
+    extra_headers: Mapping[str, str] | None
+    retry: RetryPolicy | None
+    timeouts: Timeouts
+    trust_env: bool
+    max_connections: int
+    clock: Clock
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Endpoint:
+    """A server with a model on it. Its repr shows no key."""
+
+    provider: str
+    model: str
+    base_url: str  # as it may be shown
+    url: httpx.URL = field(repr=False)
+    wire: Wire = field(repr=False)
+    headers: httpx.Headers = field(repr=False)
+    secrets: tuple[Secret, ...] = field(repr=False)
+    retry: RetryPolicy = field(repr=False)
+    timeouts: Timeouts = field(repr=False)
+    clock: Clock = field(repr=False)
+    trust_env: bool = field(repr=False)
+    max_connections: int = field(repr=False)
+
+    def http_request(
+        self, body: bytes, *, stream: bool, extra_headers: Mapping[str, str] | None, timeout: Mapping[str, float] | None
+    ) -> httpx.Request:
+        """The request as it goes to the transport."""
+        headers = self.headers.copy()
+        if stream:
+            # A compressing proxy holds small pieces back until it has enough of them.
+            headers["Accept-Encoding"] = "identity"
+            headers["Accept"] = "text/event-stream"
+        headers["Content-Length"] = str(len(body))
+        for name, value in (extra_headers or {}).items():
+            headers[name] = check_header(name, value)
+        request = httpx.Request(
+            "POST",
+            self.url,
+            headers=headers,
+            stream=httpx.ByteStream(body),
+            extensions={"timeout": timeout} if timeout else None,
+        )
+        request.read()
+        return request
+
+
+def open_endpoint(
+    base_url: str,
+    model: str,
+    *,
+    api_key: str | Secret | None = None,
+    provider: str | None = None,
+    quirks: Quirks | str | None = None,
+    wire: str | Wire = "chat",
+    extra_headers: Mapping[str, str] | None = None,
+    retry: RetryPolicy | None = RetryPolicy(),  # noqa: B008 # frozen
+    timeouts: Timeouts = Timeouts(),  # noqa: B008 # frozen
+    trust_env: bool = True,
+    max_connections: int = 100,
+    clock: Clock = SystemClock(),  # noqa: B008 # has no state
+) -> Endpoint:
+    """Check all that can be checked before a request is sent. Raises ConfigError."""
+    url = _base(base_url)
+    row = _quirks(url, provider, quirks)
+    name = provider or (row.name if row.name != "custom" else url.host)
+    if not model:
+        raise ConfigError("model is empty: give the name of a model that the server knows")
+    if max_connections < 1:
+        raise ConfigError(f"max_connections={max_connections}: at least 1")
+    key = read_key(api_key)
+    extra = {header: check_header(header, value) for header, value in (extra_headers or {}).items()}
+    if key is None and not any(is_sensitive(header) for header in extra):
+        _refuse_missing_key(url, row)
+    dialect = _open_wire(wire, model, name, row) if isinstance(wire, str) else wire
+    bare = url.copy_with(username=None, password=None)
+    return Endpoint(
+        provider=name,
+        model=model,
+        base_url=redact_url(base_url),
+        url=bare.copy_with(path=bare.path.rstrip("/") + dialect.path),
+        wire=dialect,
+        headers=_headers(bare, _auth_headers(url, key, row), dialect.headers, extra),
+        secrets=_secrets(url, key, extra),
+        retry=RetryPolicy(attempts=1) if retry is None else retry,
+        timeouts=timeouts,
+        clock=clock,
+        trust_env=trust_env,
+        max_connections=max_connections,
+    )
+
+
+def check_header(name: str, value: str) -> str:
+    """The value, if it may go into a header. Raises ConfigError, which does not show it."""
+    stripped = value.strip()
+    if not name.isascii() or not stripped.isascii() or not (name + stripped).isprintable():
+        raise ConfigError(f"header {name!r}: its value holds a character that is not printable ASCII")
+    return stripped
+
+
+def _base(base_url: str) -> httpx.URL:
+    try:
+        url = httpx.URL(base_url.strip())
+    except (httpx.InvalidURL, TypeError):
+        url = None
+    if url is None or url.scheme not in ("http", "https") or not url.host:
+        raise ConfigError(
+            f"base_url {redact_url(base_url)!r} is not usable: write for example http://localhost:8080/v1"
+        )
+    return url.copy_with(fragment=None) if url.fragment else url
+
+
+def _quirks(url: httpx.URL, provider: str | None, quirks: Quirks | str | None) -> Quirks:
+    if quirks is not None:
+        return preset(quirks) if isinstance(quirks, str) else quirks
+    if provider in PRESETS:
+        return PRESETS[provider]
+    hosted = (row for row in PRESETS.values() if row.base_url)
+    return next((row for row in hosted if httpx.URL(row.base_url or "").host == url.host != "localhost"), Quirks())
+
+
+def _refuse_missing_key(url: httpx.URL, row: Quirks) -> None:
+    if row.key_env and row.base_url and not is_loopback(httpx.URL(row.base_url).host) and not is_loopback(url.host):
+        raise ConfigError(f"no key for {row.name}: pass api_key=, or set {row.key_env} and use from_env({row.name!r})")
+
+
+def _open_wire(name: str, model: str, provider: str, row: Quirks) -> Wire:
+    if name != "chat":
+        raise ConfigError(f"unknown wire {name!r}: there is 'chat'")
+    from agentloop.wire.chat import ChatWire
+
+    return ChatWire(model, provider, row)
+
+
+# --- headers ---------------------------------------------------------------------------------------------------------
+
+
+def _auth_headers(url: httpx.URL, key: Secret | None, row: Quirks) -> dict[str, str]:
+    if key is not None:
+        return {"api-key": key.reveal()} if row.auth == "api-key" else {"Authorization": f"Bearer {key.reveal()}"}
+    if url.userinfo:
+        pair = f"{url.username}:{url.password}".encode()
+        return {"Authorization": f"Basic {base64.b64encode(pair).decode()}"}
+    return {}
+
+
+def _headers(url: httpx.URL, *more: Mapping[str, str]) -> httpx.Headers:
+    headers = httpx.Headers(
+        {
+            "Host": url.netloc.decode(),
+            "User-Agent": f"agentloop/{__version__}",
+            "Accept": "application/json",
+            "Accept-Encoding": _accepted_encodings(),
+            "Content-Type": "application/json",
+        }
+    )
+    for mapping in more:
+        headers.update(mapping)
+    return headers
+
+
+def _accepted_encodings() -> str:
+    """What httpx can undo with the packages that are installed."""
+    brotli = ", br" if find_spec("brotli") or find_spec("brotlicffi") else ""
+    zstd = ", zstd" if find_spec("zstandard") else ""
+    return f"gzip, deflate{brotli}{zstd}"
+
+
+def _secrets(url: httpx.URL, key: Secret | None, headers: Mapping[str, str]) -> tuple[Secret, ...]:
+    """All that must not be seen: the key, and what is named like one in the URL and the headers."""
+    found = [key.reveal()] if key else []
+    found += [value for name, value in url.params.multi_items() if is_sensitive(name)]
+    if url.userinfo:
+        found += [f"{url.username}:{url.password}", url.username, url.password]
+    found += sensitive_values(headers)
+    return tuple(Secret(value) for value in dict.fromkeys(found) if value)
+
+
+def sensitive_values(headers: Mapping[str, str]) -> list[str]:
+    """Values of headers that are named like keys, whole and without their scheme word."""
+    named = [value for name, value in headers.items() if is_sensitive(name)]
+    return named + [value.rpartition(" ")[2] for value in named]

@@ -1,0 +1,102 @@
+"""The cap on calls at a time: first come, first served, and a waiting caller can be cancelled.
+
+httpcore's pool has a queue of its own, but looks through all of it at each change; with a thousand callers that is
+most of the work. So no more callers than connections get to the pool.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections import deque
+
+from agentloop.cancel import CancelSignal
+
+__all__ = ["AsyncSlots", "Slots"]
+
+
+class Slots:
+    """For threads."""
+
+    def __init__(self, size: int) -> None:
+        self._free = size
+        self._lock = threading.Lock()
+        self._waiting: deque[threading.Event] = deque()
+
+    def acquire(self, seconds: float, cancel: CancelSignal | None) -> bool:
+        """Whether a slot was got within the time, before a cancel."""
+        with self._lock:
+            if self._free > 0:
+                self._free -= 1
+                return True
+            turn = threading.Event()
+            self._waiting.append(turn)
+        forget = cancel.on_cancel(turn.set) if cancel else None
+        try:
+            turn.wait(min(seconds, threading.TIMEOUT_MAX))
+        except BaseException:  # Ctrl-C while waiting
+            if self._taken(turn):
+                self.release()
+            raise
+        finally:
+            if forget:
+                forget()
+        return self._taken(turn)
+
+    def _taken(self, turn: threading.Event) -> bool:
+        """Whoever is no longer in the queue was given the slot by `release`."""
+        with self._lock:
+            if turn not in self._waiting:
+                return True
+            self._waiting.remove(turn)
+            return False
+
+    def release(self) -> None:
+        with self._lock:
+            if self._waiting:
+                self._waiting.popleft().set()
+            else:
+                self._free += 1
+
+
+class AsyncSlots:
+    """For tasks of one event loop."""
+
+    def __init__(self, size: int) -> None:
+        self._free = size
+        self._waiting: deque[asyncio.Future[None]] = deque()
+
+    async def acquire(self, seconds: float, cancel: CancelSignal | None) -> bool:
+        """Whether a slot was got within the time, before a cancel."""
+        if self._free > 0:
+            self._free -= 1
+            return True
+        loop = asyncio.get_running_loop()
+        turn: asyncio.Future[None] = loop.create_future()
+        self._waiting.append(turn)
+        forget = cancel.on_cancel(lambda: loop.call_soon_threadsafe(turn.cancel) and None) if cancel else None
+        try:
+            await asyncio.wait((turn,), timeout=None if seconds == float("inf") else seconds)
+        except asyncio.CancelledError:
+            if not self._left(turn):
+                self.release()  # it was given to us in the same moment
+            raise
+        finally:
+            if forget:
+                forget()
+        return not self._left(turn)
+
+    def _left(self, turn: asyncio.Future[None]) -> bool:
+        """Leave the queue; False when the slot was given to us already."""
+        if turn not in self._waiting:
+            return False
+        self._waiting.remove(turn)
+        return True
+
+    def release(self) -> None:
+        if self._waiting:
+            turn = self._waiting.popleft()
+            if not turn.done():
+                turn.set_result(None)
+        else:
+            self._free += 1
