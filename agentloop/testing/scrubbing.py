@@ -1,0 +1,164 @@
+"""What may enter a cassette: headers on an allow-list, and texts without keys.
+
+Keys are known in three ways: the caller names them, the requests carry them (Authorization, x-api-key, cookies,
+`?key=`), and they are shaped like keys. Each is replaced by `***` wherever it stands, in its percent-encoded, JSON and
+base64 spellings too, so what a server repeats or a model quotes is clean as well.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any, cast
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from agentloop.errors import ConfigError
+from agentloop.http.secrets import MASK, redact_headers, redact_text, redact_url
+from agentloop.testing.bodies import Chunk, Unfaithful, dump_json, load_json
+from agentloop.testing.exchanges import Exchange, Failure, RecordedRequest, RecordedResponse
+from agentloop.testing.stream_scrubbing import scrub_stream
+
+__all__ = ["keys_in", "scrub", "scrub_json", "scrub_request"]
+
+_REQUEST_HEADERS = frozenset({"accept", "content-type", "anthropic-version", "anthropic-beta", "openai-beta"})
+_RESPONSE_HEADERS = frozenset(
+    {
+        "allow",
+        "content-type",
+        "location",
+        "openai-processing-ms",
+        "openai-version",
+        "request-id",
+        "retry-after",
+        "retry-after-ms",
+        "www-authenticate",
+        "x-request-id",
+        "x-should-retry",
+    }
+)
+_RESPONSE_PREFIXES = ("x-ratelimit-", "anthropic-ratelimit-", "ratelimit")
+# Fields of JSON bodies whose text is a key, whatever it looks like.
+_KEY_FIELDS = frozenset(
+    {
+        "accesstoken",
+        "apikey",
+        "authorization",
+        "clientsecret",
+        "idtoken",
+        "password",
+        "refreshtoken",
+        "xapikey",
+    }
+)
+
+
+def scrub(exchanges: Iterable[Exchange], secrets: Iterable[str] = ()) -> tuple[Exchange, ...]:
+    """The exchanges as they may be stored. Keys found in one request are taken out of all the exchanges."""
+    given = tuple(exchanges)
+    keys = set(secrets)
+    for exchange in given:
+        keys |= keys_in(exchange.request)
+    return tuple(_scrub_exchange(exchange, keys) for exchange in given)
+
+
+def _scrub_exchange(exchange: Exchange, keys: set[str]) -> Exchange:
+    error = exchange.error
+    return Exchange(
+        request=scrub_request(exchange.request, keys),
+        response=None if exchange.response is None else _scrub_response(exchange.response, keys),
+        error=None if error is None else Failure(error.type, redact_text(error.message, keys)),
+        left=exchange.left,
+        note=redact_text(exchange.note, keys),
+    )
+
+
+def scrub_request(request: RecordedRequest, secrets: Iterable[str] = ()) -> RecordedRequest:
+    """The request as it may be stored: what is compared on replay has gone through this on both sides."""
+    keys = tuple(secrets)
+    kept = {name: value for name, value in request.headers.items() if name in _REQUEST_HEADERS}
+    return RecordedRequest(
+        method=request.method,
+        url=redact_url(request.url, keys),
+        headers=dict(redact_headers(kept, keys)),
+        content=b"".join(chunk.data for chunk in _scrub_chunks((Chunk(request.content),), keys)),
+    )
+
+
+def _scrub_response(response: RecordedResponse, keys: set[str]) -> RecordedResponse:
+    _refuse_unreadable(response.headers)
+    kept = {
+        name: redact_url(value, keys) if name == "location" else value
+        for name, value in response.headers.items()
+        if name in _RESPONSE_HEADERS or name.startswith(_RESPONSE_PREFIXES) or name == "content-encoding"
+    }
+    headers = {name: redact_text(value, keys) for name, value in kept.items()}
+    return replace(response, headers=headers, chunks=_scrub_chunks(response.chunks, keys))
+
+
+def _refuse_unreadable(headers: Mapping[str, str]) -> None:
+    """A body that could not be decoded for want of a package may hold a key that nobody can see."""
+    coding = headers.get("content-encoding", "gzip")
+    if coding not in ("gzip", "deflate"):
+        raise ConfigError(
+            f"a reply has content-encoding {coding!r}, which cannot be decoded and searched for keys here: install "
+            "'httpx[brotli,zstd]', or record with the request header 'accept-encoding: gzip'"
+        )
+
+
+def _scrub_chunks(chunks: tuple[Chunk, ...], keys: Iterable[str]) -> tuple[Chunk, ...]:
+    """A body that is one JSON value is scrubbed text by text, anything else as a stream."""
+    known = tuple(keys)
+    try:
+        value = load_json(b"".join(chunk.data for chunk in chunks))
+    except Unfaithful:
+        return scrub_stream(chunks, lambda text: redact_text(text, known))
+    clean = scrub_json(value, known)
+    return chunks if clean == value else (Chunk(dump_json(clean), chunks[-1].at),)
+
+
+def scrub_json(value: Any, secrets: Iterable[str] = ()) -> Any:
+    """The value with every text in it scrubbed, the names of members too."""
+    keys = tuple(secrets)
+    if isinstance(value, str):
+        return redact_text(value, keys)
+    if isinstance(value, list):
+        return [scrub_json(item, keys) for item in cast("list[Any]", value)]
+    if isinstance(value, dict):
+        members = cast("dict[str, Any]", value)
+        return {redact_text(name, keys): _scrub_member(name, item, keys) for name, item in members.items()}
+    return value
+
+
+def _scrub_member(name: str, item: Any, keys: tuple[str, ...]) -> Any:
+    named_like_a_key = re.sub(r"[^a-z]", "", name.lower()) in _KEY_FIELDS
+    return MASK if named_like_a_key and isinstance(item, str) and item else scrub_json(item, keys)
+
+
+def keys_in(request: RecordedRequest) -> set[str]:
+    """The keys that a request carries where keys belong: credential headers, cookies, user-info, query parameters."""
+    found: set[str] = set()
+    pairs = list(request.headers.items())
+    for (name, value), (_, shown) in zip(pairs, redact_headers(pairs), strict=True):
+        if MASK in shown and shown != value:
+            found |= _keys_in_header(name, value)
+    parts = urlsplit(request.url)
+    found |= {unquote(part) for part in parts.netloc.rpartition("@")[0].split(":")}
+    for name, value in parse_qsl(parts.query):
+        if redact_url(f"?{name}=x") != f"?{name}=x":
+            found.add(value)
+    return {key for key in found if key and key != MASK}
+
+
+def _keys_in_header(name: str, value: str) -> set[str]:
+    if name == "cookie":
+        return {pair.partition("=")[2].strip() for pair in value.split(";")}
+    scheme, _, rest = value.partition(" ")
+    if scheme.lower() != "basic":
+        return {value, rest}
+    try:
+        return {rest, *base64.b64decode(rest).decode().split(":", 1)}
+    except (binascii.Error, UnicodeDecodeError):
+        return {rest}
