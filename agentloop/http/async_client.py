@@ -127,7 +127,7 @@ class AsyncClient:
             finally:
                 del error  # its traceback holds this frame
             yield failure
-            await self._endpoint.clock.sleep_async(failure.attempt.wait or 0.0, request.cancel)
+            await self._endpoint.clock.asleep(failure.attempt.wait or 0.0, request.cancel)
 
     async def _attempt(self, call: Call) -> AsyncGenerator[ModelEvent, None]:
         request = call.begin()

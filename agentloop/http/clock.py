@@ -18,7 +18,7 @@ class Clock(Protocol):
     def monotonic(self) -> float: ...
     def time(self) -> float: ...
     def sleep(self, seconds: float, cancel: CancelSignal | None = None) -> None: ...
-    async def sleep_async(self, seconds: float, cancel: CancelSignal | None = None) -> None: ...
+    async def asleep(self, seconds: float, cancel: CancelSignal | None = None) -> None: ...
 
 
 class SystemClock:
@@ -43,7 +43,7 @@ class SystemClock:
         finally:
             forget()
 
-    async def sleep_async(self, seconds: float, cancel: CancelSignal | None = None) -> None:
+    async def asleep(self, seconds: float, cancel: CancelSignal | None = None) -> None:
         if cancel is None:
             await asyncio.sleep(seconds)
             return

@@ -22,15 +22,18 @@ class FakeClock:
     def time(self) -> float:
         return self._now
 
-    def sleep(self, seconds: float) -> None:
-        """Let that much time pass. ValueError for a negative number, as `time.sleep` has it."""
+    def monotonic(self) -> float:
+        return self._now
+
+    def sleep(self, seconds: float, cancel: object = None) -> None:
+        """Let that much time pass; `cancel` is for real clocks, which wake early. ValueError for a negative number, as `time.sleep` has it."""
         if seconds < 0:
             raise ValueError("sleep length must be non-negative")
         with self._lock:
             self._now += seconds
             self.sleeps.append(seconds)
 
-    async def asleep(self, seconds: float) -> None:
+    async def asleep(self, seconds: float, cancel: object = None) -> None:
         """As `sleep`; other tasks get their turn."""
         self.sleep(seconds)
         await asyncio.sleep(0)
