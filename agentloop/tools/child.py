@@ -42,6 +42,9 @@ def main(request: dict[str, Any]) -> None:
     result = _run(request, progress)
     message = ToolMessage(request["call_id"], result.content, result.is_error, result.kind)
     say({"message": message.to_dict(), "told": isinstance(result.cause, ToolError)})
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(0)  # at once, whatever threads the tool has left
 
 
 def _leave_with_the_parent() -> None:

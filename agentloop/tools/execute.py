@@ -128,7 +128,7 @@ def _wait(future: Future[ToolResult], signal: CancelSignal, seconds: float | Non
         signal.cancel()
         with contextlib.suppress(TimeoutError):
             late = future.result(GRACE + patience)
-            if was_cancelled:  # it saw the signal, or ended just then: its own word is the better one
+            if was_cancelled or late.kind == "timeout":  # it saw the signal: its own word is the better one
                 return late
     except BaseException:
         signal.cancel()
@@ -184,11 +184,14 @@ async def _wait_async(work: asyncio.Future[ToolResult], signal: CancelSignal, se
         raise
     finally:
         forget()
-    stopped = work.done()
-    if was_cancelled:
-        # If it returned all the same, it saw the signal or ended just then: its own word is the better one.
-        return work.result() if stopped and not work.cancelled() else outcome.cancelled(stopped=stopped)
-    return outcome.timed_out(seconds or 0.0, stopped=stopped)
+    late = work.result() if work.done() and not work.cancelled() else None
+    if late is not None and (was_cancelled or late.kind == "timeout"):
+        return late  # it saw the signal: its own word is the better one
+    return (
+        outcome.cancelled(stopped=work.done())
+        if was_cancelled
+        else outcome.timed_out(seconds or 0.0, stopped=work.done())
+    )
 
 
 def _wake(woken: asyncio.Future[None]) -> None:

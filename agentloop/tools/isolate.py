@@ -9,9 +9,9 @@ from __future__ import annotations
 import contextlib
 import inspect
 import json
+import logging
 import subprocess
 import sys
-import threading
 from collections.abc import Callable
 from typing import Any, cast
 
@@ -26,8 +26,7 @@ from agentloop.tools.toolbox import Prepared
 
 __all__ = ["check_importable", "run_in_process"]
 
-_EXIT = 0.25
-"""Seconds that the child has to end after it has told its result."""
+_log = logging.getLogger("agentloop.tools")
 
 # The child must be able to import agentloop and the tool's module as this process did.
 _BOOT = (
@@ -67,23 +66,16 @@ def run_in_process(prepared: Prepared, context: ToolContext) -> ToolResult:
         child = process.start([sys.executable, "-c", _BOOT], stdin=subprocess.PIPE, stderr=None)
     except OSError as error:
         return ToolResult(f"not started: {outcome.error_text(error)}", is_error=True, kind="not_started")
-    wake = threading.Event()
     reply = in_thread(lambda: _read(child, context.progress), prepared.tool.name)
-    reply.add_done_callback(lambda _: wake.set())
-    forget = context.cancel.on_cancel(wake.set)
     try:
         _send(child, _request(prepared, context))
-        wake.wait(None if seconds is None else min(seconds, threading.TIMEOUT_MAX))
-        if reply.done():
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                child.wait(_EXIT)
+        exited = process.wait(child, context.cancel, seconds)
     finally:
-        forget()
-        ended = reply.done()
         status = process.end(child)
+        told = reply.result()
         _close(child)
-    if ended:
-        return _result(prepared.tool, reply.result(), status)
+    if told is not None or exited:
+        return _result(prepared.tool, told, status)
     if context.cancel.cancelled:
         return outcome.cancelled(stopped=True)
     return outcome.timed_out(seconds or 0.0, stopped=True)
@@ -121,7 +113,10 @@ def _read(child: subprocess.Popen[bytes], progress: Callable[[str], None]) -> di
         told = as_dict(json.loads(line))
         if "progress" not in told:
             return told
-        progress(str(told["progress"]))
+        try:
+            progress(str(told["progress"]))
+        except Exception as error:
+            _log.warning("whoever watches the progress of a tool failed", exc_info=error)
     return None
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["cap"]
+__all__ = ["Excerpt", "cap"]
 
 
 def cap(text: str, limit: int | None) -> str:
@@ -14,13 +14,40 @@ def cap(text: str, limit: int | None) -> str:
     """
     if limit is None or len(text) <= limit:
         return text
-    # The note grows with the number it tells, and that number depends on the note: reserve room for the largest.
-    room = limit - len(_note(len(text), len(text)))
+    return _cut(text, text, len(text), limit)
+
+
+class Excerpt:
+    """The same for a text that comes in pieces and may be longer than the memory: only head and tail are kept."""
+
+    __slots__ = ("_head", "_limit", "_tail", "total")
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._head = self._tail = ""
+        self.total = 0
+
+    def add(self, piece: str) -> None:
+        self.total += len(piece)
+        self._head += piece[: self._limit - len(self._head)]
+        if self._limit:
+            self._tail = (self._tail + piece)[-self._limit :]
+
+    def text(self) -> str:
+        """What `cap` makes of all that was added."""
+        if self.total <= self._limit:
+            return self._head
+        return _cut(self._head, self._tail, self.total, self._limit)
+
+
+def _cut(start: str, end: str, total: int, limit: int) -> str:
+    # The note tells a number that depends on its own length: reserve room for the longest it can be.
+    room = limit - len(_note(total, total))
     if room <= 0:
-        return text[: max(limit, 0)]
+        return start[:limit]
     tail = room // 4
     head = room - tail
-    return text[:head] + _note(len(text) - room, len(text)) + (text[-tail:] if tail else "")
+    return start[:head] + _note(total - room, total) + (end[-tail:] if tail else "")
 
 
 def _note(left_out: int, total: int) -> str:

@@ -6,9 +6,13 @@ import contextlib
 import os
 import signal
 import subprocess
+import threading
 from collections.abc import Mapping, Sequence
 
-__all__ = ["end", "start"]
+from agentloop.cancel import CancelSignal
+from agentloop.tools.threads import in_thread
+
+__all__ = ["end", "start", "wait"]
 
 
 def start(
@@ -30,6 +34,33 @@ def start(
         env=env,
         start_new_session=os.name == "posix",
     )
+
+
+def wait(process: subprocess.Popen[bytes], cancel: CancelSignal, seconds: float | None) -> bool:
+    """Wait until the process has ended, `cancel` is set, or the time is over; tells whether it has ended.
+
+    Call `end` afterwards in any case. On Ctrl-C the process is ended before KeyboardInterrupt goes on.
+    """
+    wake = threading.Event()
+    ended = in_thread(lambda: _until_ended(process), "process")
+    ended.add_done_callback(lambda _: wake.set())
+    forget = cancel.on_cancel(wake.set)
+    try:
+        wake.wait(None if seconds is None else min(seconds, threading.TIMEOUT_MAX))
+    except BaseException:
+        end(process)
+        raise
+    finally:
+        forget()
+    return ended.done()
+
+
+def _until_ended(process: subprocess.Popen[bytes]) -> None:
+    if hasattr(os, "waitid"):
+        # Left unreaped, the process keeps its number, so that `end` cannot hit a stranger which got it since.
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+    else:
+        process.wait()
 
 
 def end(process: subprocess.Popen[bytes]) -> int:
