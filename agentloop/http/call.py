@@ -103,6 +103,7 @@ class Call:
         endpoint = self._endpoint
         self._status = response.status_code
         self.check()
+        self.watch.expect_body()
         return open_reply(
             endpoint.wire,
             self._request,

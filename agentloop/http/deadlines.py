@@ -8,6 +8,7 @@ passes on untouched and any other transport takes for plain seconds.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 from agentloop.cancel import CancelSignal
@@ -44,6 +45,7 @@ class Watch:
         "_content_end",
         "_content_name",
         "_ends",
+        "_extension",
         "_forget",
         "_heard",
         "_seconds",
@@ -75,18 +77,23 @@ class Watch:
         self.governed = False  # the transport asks us before it waits
         self.reused = False  # the connection had carried a request before
         self.armed = "connect"
+        self._extension: dict[str, Limit] = {}
         self._socket: Any = None
         self._cancel = cancel
         self._forget = cancel.on_cancel(self._wake) if cancel else None
 
     # --- for the driver ------------------------------------------------------------------------------------------
 
-    def extension(self) -> dict[str, float]:
+    def extension(self) -> Mapping[str, float]:
         """The request's timeout extension."""
-        seconds = self._seconds
-        read = max(seconds["first_byte"], seconds["idle"])
-        parts = (("connect", seconds["connect"]), ("read", read), ("write", seconds["write"]))
-        return {name: Limit.of(value, self) for name, value in parts} | {"pool": min(self.wait("pool"), A_WEEK)}
+        self._extension = {name: Limit.of(self.wait(name), self) for name in ("pool", "connect", "write")}
+        self._extension["read"] = Limit.of(self.wait("first_byte"), self)
+        return self._extension
+
+    def expect_body(self) -> None:
+        """The head of the response came. Transports that keep no deadlines of ours look at the extension again."""
+        if not self.governed and self._extension:
+            self._extension["read"] = Limit.of(self.wait("idle"), self)
 
     def wait(self, name: str) -> float:
         """Seconds that an operation bounded by the timeout `name` may take from now; 0 or less: its time is over."""

@@ -26,7 +26,8 @@ class FakeClock:
         return self._now
 
     def sleep(self, seconds: float, cancel: object = None) -> None:
-        """Let that much time pass; `cancel` is for real clocks, which wake early. ValueError for a negative number, as `time.sleep` has it."""
+        """Let that much time pass. ValueError for a negative number, as `time.sleep` has it. A real clock would wake
+        early at `cancel`; here nobody waits."""
         if seconds < 0:
             raise ValueError("sleep length must be non-negative")
         with self._lock:
