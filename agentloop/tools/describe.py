@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import types
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -39,7 +38,7 @@ def describe(function: Callable[..., Any]) -> About:
 
 
 def _docstring(function: Callable[..., Any]) -> str:
-    if isinstance(function, (types.FunctionType, types.MethodType, type)):
+    if inspect.isroutine(function) or isinstance(function, type):
         return inspect.getdoc(function) or ""
     # An object with __call__: its class describes it, unless the method does.
     return inspect.getdoc(type(function).__call__) or inspect.getdoc(type(function)) or ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import json
 import types
 import typing
 from collections.abc import Callable, Iterator, Mapping
@@ -16,8 +17,9 @@ from pydantic.fields import FieldInfo
 
 from agentloop.errors import ConfigError
 from agentloop.tools.calling import is_context
+from agentloop.tools.context import ToolContext
 
-__all__ = ["Parameter", "read_parameters"]
+__all__ = ["Parameter", "Parameters", "is_json", "read_parameters"]
 
 _EMPTY = inspect.Parameter.empty
 
@@ -63,40 +65,61 @@ class Parameter:
 
     @property
     def _default_is_json(self) -> bool:
-        if self.default is _EMPTY or isinstance(self.default, FieldInfo):
-            return True
-        try:
-            pydantic_core.to_json(self.default)
-        except (ValueError, RecursionError):  # a PydanticSerializationError is a ValueError
-            return False
-        return True
+        return self.default is _EMPTY or isinstance(self.default, FieldInfo) or is_json(self.default)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Parameters:
+    """All that a callable takes. `reserved` are names that no further argument may have, since the caller's program has
+    filled them in. `unbound` tells that its first parameter, `self`, waits for an object."""
+
+    slots: tuple[Parameter, ...]
+    reserved: frozenset[str]
+    unbound: bool
+
+
+def is_json(value: Any) -> bool:
+    """Whether `value` can be written as strict JSON, which knows no NaN."""
+    try:
+        json.dumps(pydantic_core.to_jsonable_python(value), allow_nan=False)
+    except (ValueError, TypeError, RecursionError):  # a PydanticSerializationError is a ValueError
+        return False
+    return True
 
 
 def read_parameters(
     tool: str, function: Callable[..., Any], names: Mapping[str, Any], about: Mapping[str, str]
-) -> tuple[Parameter, ...]:
+) -> Parameters:
     """The parameters that a caller has to fill, in order. Raises ConfigError that names the one which cannot be."""
     try:
-        found = inspect.signature(function).parameters.values()
+        found = list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError) as error:
         raise ConfigError(f"tool {tool}: its signature cannot be read ({error}); wrap it in a def") from error
     inner, fixed = _unwrap(function)
     scope = getattr(inner, "__globals__", {})
-    out: list[Parameter] = []
-    for place, each in enumerate(found):
-        if each.name in fixed:
-            continue
-        if place == 0 and each.name == "self" and each.annotation is _EMPTY:
-            raise ConfigError(f"tool {tool}: a method needs its object; use tool(an_object.method)")
-        annotation = _resolve(tool, each, scope, names)
-        text, alias = _annotated(annotation)
-        if isinstance(each.default, FieldInfo):
-            text, alias = each.default.description or text, each.default.alias or alias
-        description = text or about.get(each.name)
-        alias = alias or each.name
-        context = any(is_context(option) for option in _options(annotation))
-        out.append(Parameter(f"p{place}", alias, each.name, each.kind, annotation, each.default, description, context))
-    return tuple(out)
+    unbound = bool(found) and found[0].name == "self" and found[0].annotation is _EMPTY
+    slots = [
+        _parameter(f"p{place}", each, _resolve(tool, each, scope, names), about)
+        for place, each in enumerate(found)
+        if each.name not in fixed and not (unbound and place == 0)
+    ]
+    return Parameters(tuple(slots), fixed.union(each.name for each in found), unbound)
+
+
+def _parameter(field: str, each: inspect.Parameter, annotation: Any, about: Mapping[str, str]) -> Parameter:
+    text, alias = _annotated(annotation)
+    if isinstance(each.default, FieldInfo):
+        text, alias = each.default.description or text, each.default.alias or alias
+    return Parameter(
+        field=field,
+        alias=alias or each.name,
+        name=each.name,
+        kind=each.kind,
+        annotation=annotation,
+        default=each.default,
+        description=text or about.get(each.name),
+        is_context=any(is_context(option) for option in _options(annotation)),
+    )
 
 
 def _unwrap(function: Callable[..., Any]) -> tuple[Any, frozenset[str]]:
@@ -113,6 +136,8 @@ def _unwrap(function: Callable[..., Any]) -> tuple[Any, frozenset[str]]:
 def _resolve(tool: str, parameter: inspect.Parameter, scope: dict[str, Any], names: Mapping[str, Any]) -> Any:
     if parameter.annotation is _EMPTY:
         return Any
+    if is_context(parameter.annotation):  # also where the name is imported for type checkers only
+        return ToolContext
     holder = types.SimpleNamespace(__annotations__={"it": parameter.annotation})
     try:
         annotation = typing.get_type_hints(holder, scope, dict(names), include_extras=True)["it"]

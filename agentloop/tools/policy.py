@@ -23,6 +23,7 @@ __all__ = [
     "Policy",
     "ToolRequest",
     "Verdict",
+    "allow",
     "decide",
     "deny",
     "edit",
@@ -35,7 +36,9 @@ _log = logging.getLogger("agentloop.tools")
 
 @dataclass(frozen=True, slots=True)
 class Allow:
-    """The call runs as the model wrote it."""
+    """The call runs as the model wrote it. `digest` binds the permission to that very call (see `Run.digest`)."""
+
+    digest: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +53,7 @@ class Edit:
     """The call runs with these arguments (JSON text); the history keeps what the model wrote."""
 
     arguments: str
+    digest: str | None = None
 
 
 Decision: TypeAlias = Allow | Deny | Edit
@@ -59,12 +63,17 @@ Verdict: TypeAlias = Literal["allow", "ask", "deny"] | Allow | Deny
 """What a policy answers: `ask` leaves the call to a person."""
 
 
+def allow(digest: str | None = None) -> Allow:
+    """A permission, bound to one call by its digest when that is given."""
+    return Allow(digest)
+
+
 def deny(reason: str = "") -> Deny:
     """A refusal, from a policy or a person, with the reason that the model is told."""
     return Deny(reason) if reason else Deny()
 
 
-def edit(arguments: Mapping[str, Any] | str) -> Edit:
+def edit(arguments: Mapping[str, Any] | str, digest: str | None = None) -> Edit:
     """A permission with other arguments than the model wrote, as an object or as its JSON text; they are checked
     against the tool's schema as usual. Raises ConfigError for what is not a JSON object."""
     if not isinstance(arguments, str):
@@ -72,7 +81,7 @@ def edit(arguments: Mapping[str, Any] | str) -> Edit:
     read = read_arguments(arguments)
     if read.value is None or read.repair is not None:
         raise ConfigError(f"edit() takes a JSON object, and this is none: {read.error or 'it would need mending'}")
-    return Edit(arguments)
+    return Edit(arguments, digest)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import pydantic
@@ -18,7 +18,7 @@ from pydantic_core import ErrorDetails
 from agentloop.errors import ConfigError
 from agentloop.tools.calling import CONTEXT, Bound
 from agentloop.tools.faults import Fault, refuse
-from agentloop.tools.parameters import Parameter, read_parameters
+from agentloop.tools.parameters import Parameter, Parameters, is_json, read_parameters
 from agentloop.tools.strict import drop_absent, strict_schema
 
 __all__ = ["Signature"]
@@ -34,7 +34,7 @@ class Signature:
     model: type[pydantic.BaseModel]
     parameters: Mapping[str, Any]
     plain: Mapping[str, Any]
-    slots: tuple[Parameter, ...]
+    takes: Parameters
     coerce: bool
 
     @property
@@ -55,15 +55,15 @@ class Signature:
 
         `names` are local names that string annotations may use; `about` describes the parameters.
         """
-        slots = read_parameters(tool, function, names, about)
-        model, plain = _build(tool, slots)
+        takes = read_parameters(tool, function, names, about)
+        model, plain = _build(tool, takes.slots)
         parameters: Mapping[str, Any] = plain
         if strict:
             made = strict_schema(plain)
             if made.impossible:
                 raise ConfigError(f"tool {tool}: a strict schema cannot express {'; '.join(made.impossible)}")
             parameters = made.parameters
-        return Signature(model, parameters, plain, slots, coerce)
+        return Signature(model, parameters, plain, takes, coerce)
 
     def bind(self, tool: str, arguments: Mapping[str, Any]) -> Bound:
         """The arguments in the places of the parameters. Raises ToolError that lists the faults."""
@@ -75,12 +75,19 @@ class Signature:
         except pydantic.ValidationError as error:
             found = error.errors(include_url=False, include_context=False)
             refuse(tool, [_fault(each) for each in found], self.parameters)
+        further = self.takes.reserved.intersection(values.model_extra or ())
+        if further:
+            refuse(tool, [_no_such((name,)) for name in sorted(further)], self.parameters)
         return self._place(values)
+
+    def bound(self) -> Signature:
+        """The same when `self` has been given its object."""
+        return replace(self, takes=replace(self.takes, unbound=False))
 
     def _place(self, values: pydantic.BaseModel) -> Bound:
         args: list[Any] = []
         kwargs: dict[str, Any] = {}
-        for slot in self.slots:
+        for slot in self.takes.slots:
             if slot.kind is inspect.Parameter.VAR_KEYWORD:
                 kwargs.update(values.model_extra or {})
                 continue
@@ -120,7 +127,7 @@ def _blame(tool: str, slots: tuple[Parameter, ...], error: Exception) -> ConfigE
         try:
             _model((slot,)).model_json_schema()
         except Exception as own:
-            reason = str(own).partition("\n")[0]
+            reason = str(own).partition("\n")[0].partition(". ")[0]
             return ConfigError(f"tool {tool}: parameter {slot.name} cannot be described as JSON: {reason}")
     return ConfigError(f"tool {tool}: no JSON Schema can be made of its signature: {error}")
 
@@ -143,7 +150,8 @@ def _without_titles(node: Any) -> Any:
         if key in _MAPS:
             out[key] = {name: _without_titles(schema) for name, schema in value.items()}
         elif key in _DATA:
-            out[key] = value
+            if is_json(value):  # a default of NaN would make the whole request invalid
+                out[key] = value
         elif key != "title":
             out[key] = _without_titles(value)
     return out
@@ -155,9 +163,13 @@ def _fault(error: ErrorDetails) -> Fault:
         case "missing":
             return Fault(path, "missing")
         case "extra_forbidden":
-            return Fault(path, "there is no such argument")
+            return _no_such(path)
         case "json_invalid":
             return Fault(path, text)
         case _:
             wanted = text.replace("Input should be", "expected", 1)
             return Fault(path, wanted, Fault.seen(error["input"]))
+
+
+def _no_such(path: tuple[str | int, ...]) -> Fault:
+    return Fault(path, "there is no such argument")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from types import MethodType
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, Unpack, overload
 
 from agentloop.errors import ConfigError
@@ -108,6 +109,17 @@ class Tool:
         if self.function is None:
             raise ConfigError(f"tool {self.name} has no function to call: pass function= when you make it")
         return self.function(*args, **kwargs)
+
+    def __get__(self, instance: object, owner: type | None = None) -> Tool:
+        """A tool made from a method in a class body becomes, on an object of the class, the tool of that object."""
+        if instance is None or self.function is None or self.signature is None or not self.is_unbound:
+            return self
+        return replace(self, function=MethodType(self.function, instance), signature=self.signature.bound())
+
+    @property
+    def is_unbound(self) -> bool:
+        """Whether this was made from a method that still lacks its object, so that it cannot run."""
+        return self.signature is not None and self.signature.takes.unbound
 
     @property
     def is_async(self) -> bool:

@@ -33,6 +33,8 @@ class Toolbox:
                 raise ConfigError(f"an agent's tools are Tool objects, not {tool!r}: wrap functions with tool()")
             if tool.function is None:
                 raise ConfigError(f"tool {tool.name} has no function, so an agent cannot run it: pass function=")
+            if tool.is_unbound:
+                raise ConfigError(f"tool {tool.name} was made from a method: pass an_object.{tool.name}")
             if tool.name in self._by_name:
                 raise ConfigError(f"two tools are named {tool.name}: pass name= to one of them")
             self._by_name[tool.name] = tool
