@@ -103,26 +103,20 @@ class Cassette:
         return player
 
 
-def _layout(value: object, indent: int = 0, *, one_line: bool = False) -> str:
-    flat = json.dumps(value, ensure_ascii=False)
+def _layout(value: object, indent: int = 0, *, line_per_item: bool = False) -> str:
+    flat = _flat(value)
     members = cast("dict[str, object]", value) if isinstance(value, dict) else {}
     items = cast("list[object]", value) if isinstance(value, list) else [*members.values()]
-    if one_line or not items:
-        return flat
-    nested = any(isinstance(item, (dict, list)) for item in items)
-    if not nested and (len(flat) + indent <= WIDTH or (members and len(items) <= 2)):
+    nested = line_per_item or any(isinstance(item, (dict, list)) for item in items)
+    if not items or (not nested and (len(flat) + indent <= WIDTH or (members and len(items) <= 2))):
         return flat
     pad = " " * (indent + 2)
     opened, closed = "{}" if members else "[]"
-    lines = [_member(key, item, indent + 2) for key, item in members.items()]
-    lines = lines or [_layout(item, indent + 2) for item in items]
+    lines = [
+        f"{_flat(key)}: {_layout(item, indent + 2, line_per_item=key == 'chunks')}" for key, item in members.items()
+    ] or [_flat(item) if line_per_item else _layout(item, indent + 2) for item in items]
     return f"{opened}\n{pad}" + f",\n{pad}".join(lines) + f"\n{' ' * indent}{closed}"
 
 
-def _member(key: str, item: Any, indent: int) -> str:
-    name = json.dumps(key, ensure_ascii=False)
-    if key != "chunks" or not isinstance(item, list) or not item:
-        return f"{name}: {_layout(item, indent)}"
-    pad = " " * (indent + 2)
-    lines = f",\n{pad}".join(_layout(chunk, one_line=True) for chunk in cast("list[object]", item))
-    return f"{name}: [\n{pad}{lines}\n{' ' * indent}]"
+def _flat(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)

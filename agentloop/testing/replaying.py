@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterable, Sequence
-from types import TracebackType
 
 import httpx
 
@@ -47,25 +47,8 @@ class ReplayTransport(httpx.BaseTransport, httpx.AsyncBaseTransport):
         return play(self.player.take(recorded_request(request)), request, self._chunk_size)
 
     def close(self) -> None:
-        if self.player.mismatch is None:
+        if sys.exc_info()[0] is None and self.player.mismatch is None:
             self.player.check_all_used()
 
     async def aclose(self) -> None:
         self.close()
-
-    def __exit__(
-        self,
-        exc_type: type[BaseException] | None = None,
-        exc_value: BaseException | None = None,
-        traceback: TracebackType | None = None,
-    ) -> None:
-        if exc_type is None:
-            self.close()
-
-    async def __aexit__(
-        self,
-        exc_type: type[BaseException] | None = None,
-        exc_value: BaseException | None = None,
-        traceback: TracebackType | None = None,
-    ) -> None:
-        self.__exit__(exc_type, exc_value, traceback)
