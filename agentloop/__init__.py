@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from agentloop.parts import FilePart, ImagePart, TextPart, ToolCall
     from agentloop.session import Session
     from agentloop.tools.context import ToolContext
-    from agentloop.tools.policy import deny, edit
+    from agentloop.tools.policy import allow, deny, edit
     from agentloop.tools.tool import Tool, tool
 
 _WHERE = {
@@ -57,6 +57,7 @@ _WHERE = {
     "Usage": "model",
     "UserMessage": "messages",
     "__version__": "_version",
+    "allow": "tools.policy",
     "deny": "tools.policy",
     "edit": "tools.policy",
     "tool": "tools.tool",
@@ -90,6 +91,7 @@ __all__ = [
     "Usage",
     "UserMessage",
     "__version__",
+    "allow",
     "deny",
     "edit",
     "tool",

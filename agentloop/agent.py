@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hmac
 import secrets
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Generic, Literal, TypeAlias, TypedDict, TypeVar, Unpack
@@ -19,8 +21,8 @@ from agentloop.loop.run import Run
 from agentloop.loop.state import RunSpec
 from agentloop.messages import Message, UserMessage, messages_from
 from agentloop.model import AsyncModel, Model, Options, ToolChoice
-from agentloop.parts import Part
-from agentloop.tools.policy import Decision, Policy, read_decision
+from agentloop.parts import Part, ToolCall
+from agentloop.tools.policy import Decision, Deny, Edit, Policy, read_decision
 from agentloop.tools.tool import Tool
 from agentloop.tools.toolbox import Toolbox
 
@@ -46,6 +48,8 @@ class AgentSettings(TypedDict, total=False):
     policy           judges each call before it runs: "allow", "ask", "deny" or `deny(reason)`
     before_model     functions of a request that return the request to send, in order
     after_tool       functions of a call and its result that return the result to keep, in order
+    approval_key     bytes; then a permission counts only with a digest signed by this key (see `Run.digest`)
+    on_progress      called with a call and a text whenever a tool reports progress, in the tool's thread
     max_parallel     how many tools that are `parallel` run at the same time (8)
     clock            seconds that only rise; for tests
     """
@@ -62,6 +66,8 @@ class AgentSettings(TypedDict, total=False):
     policy: Policy | None
     before_model: Iterable[BeforeModel]
     after_tool: Iterable[AfterTool]
+    approval_key: bytes | None
+    on_progress: Callable[[ToolCall, str], None] | None
     max_parallel: int
     clock: Callable[[], float]
 
@@ -96,11 +102,10 @@ class _Bundle(Generic[M]):
             before_model=tuple(settings.get("before_model", ())),
             after_tool=tuple(settings.get("after_tool", ())),
             max_parallel=settings.get("max_parallel", 8),
+            on_progress=settings.get("on_progress"),
+            clock=settings.get("clock", time.monotonic),
         )
-        if "clock" in settings:
-            from dataclasses import replace
-
-            self.bindings = replace(self.bindings, clock=settings["clock"])
+        self.approval_key = settings.get("approval_key")
 
     def start(self, prompt: Prompt, messages: History) -> Run:
         given = list(messages_from(messages))
@@ -116,8 +121,19 @@ class _Bundle(Generic[M]):
         events: list[RunEvent] = []
         for call_id, decision in (decisions or {}).items():
             key, decided = run.key_of(call_id), read_decision(decision)
+            self._check_digest(run, call_id, decided)
             events += run.receive(Decided(key, decided), self.bindings.clock())
         return run, events
+
+    def _check_digest(self, run: Run, call_id: str, decision: Decision) -> None:
+        """A permission with a digest, or any when there is an approval key, must be for the call as it stands."""
+        if isinstance(decision, Deny) or (decision.digest is None and self.approval_key is None):
+            return
+        arguments = decision.arguments if isinstance(decision, Edit) else None
+        wanted = run.digest(call_id, arguments=arguments, key=self.approval_key)
+        if not hmac.compare_digest(wanted, decision.digest or ""):
+            how = "is not signed with the approval key, or " if self.approval_key else ""
+            raise ConfigError(f"the approval of {call_id} {how}is for another call than the one that waits: ask again")
 
 
 def _content(prompt: str | Sequence[Part]) -> str | tuple[Part, ...]:

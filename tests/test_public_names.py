@@ -39,6 +39,7 @@ def test_the_public_names_are_these():
         "Usage",
         "UserMessage",
         "__version__",
+        "allow",
         "deny",
         "edit",
         "tool",

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Generic, TypeAlias, TypeVar
 
 from agentloop.cancel import CancelSignal
@@ -38,6 +39,7 @@ class Bindings(Generic[M]):
     before_model: tuple[BeforeModel, ...] = ()
     after_tool: tuple[AfterTool, ...] = ()
     max_parallel: int = 8
+    on_progress: Callable[[ToolCall, str], None] | None = None
     clock: Callable[[], float] = time.monotonic
 
     def prepare(self, action: Execute) -> Prepared | ToolResult:
@@ -45,7 +47,10 @@ class Bindings(Generic[M]):
 
     def context(self, run: Run, action: Execute, cancel: CancelSignal) -> ToolContext:
         deadline = None if action.seconds is None else time.monotonic() + action.seconds
-        return ToolContext(run.id, action.call.id, f"{run.id}:{action.key}", deadline, cancel)
+        context = ToolContext(run.id, action.call.id, f"{run.id}:{action.key}", deadline, cancel)
+        if self.on_progress is None:
+            return context
+        return replace(context, progress=partial(self.on_progress, action.call))
 
     def decide(self, action: Decide) -> Decision | Awaitable[Decision | None] | None:
         """The policy's decision, None when a person has to decide, or an awaitable of these. A call that cannot run at

@@ -33,6 +33,7 @@ from agentloop.loop.actions import (
     Stopped,
 )
 from agentloop.loop.reading import is_worth_keeping, read_reply, with_calls
+from agentloop.loop.repeats import with_warning
 from agentloop.loop.result import (
     LateResult,
     Repaired,
@@ -49,6 +50,7 @@ from agentloop.loop.step import OpenStep
 from agentloop.messages import AssistantMessage, Message, ToolCall, ToolResult, UserMessage
 from agentloop.model import ModelRequest, ModelResponse, ToolSpec, Usage
 from agentloop.pairing import PairedMessages, repair
+from agentloop.tools.approval import approval_digest
 
 __all__ = ["Run", "RunSpec"]
 
@@ -107,6 +109,13 @@ class Run:
             return key
         waiting = ", ".join(call.id for call in self.pending) or "none"
         raise ConfigError(f"no tool call {call_id!r} waits for a decision (waiting: {waiting})")
+
+    def digest(self, call_id: str, *, arguments: str | None = None, key: bytes | None = None) -> str:
+        """What binds an approval to a call that waits: to this run, the call, its tool and its arguments (or the edited
+        `arguments`). With a `key` it is signed. Without one, who can write the saved run can approve its calls."""
+        self.key_of(call_id)
+        call = next(call for call in self.pending if call.id == call_id)
+        return approval_digest(self.id, call.id, call.name, call.arguments if arguments is None else arguments, key=key)
 
     def result(self) -> RunResult:
         """The result as things stand; ValueError while the run is neither ended nor paused."""
@@ -298,10 +307,17 @@ class Run:
         step = self._step()
         if not step.done:
             return []
-        self._state.messages.extend(step.messages())
+        results = step.messages()
+        self._state.repeats = self._state.repeats.after(step.calls)
+        times, most = self._state.repeats.count, self.spec.limits.max_repeats
+        if times == most:
+            results[-1] = with_warning(results[-1], times)
+        self._state.messages.extend(results)
         self._state.open = None
         if self._state.halting is not None:
             return self._end("tool_error", "", self._state.halting)
+        if most is not None and times > most:
+            return self._end("stuck", "")
         return self._go_on()
 
     def _go_on(self) -> list[RunEvent]:

@@ -10,6 +10,7 @@ from typing import Any, Literal, cast
 from agentloop import errors
 from agentloop.errors import AgentLoopError, HistoryError
 from agentloop.loop.limits import Limits
+from agentloop.loop.repeats import Repeats
 from agentloop.loop.result import Status
 from agentloop.loop.step import OpenCall, OpenStep
 from agentloop.messages import AssistantMessage, Message, ToolResult, messages_from
@@ -51,6 +52,7 @@ class RunState:
     refusals: int = 0
     usage: Usage = field(default_factory=Usage)
     repairs: tuple[Repair, ...] = ()
+    repeats: Repeats = field(default_factory=Repeats)
     text: str = ""
     open: OpenStep | None = None
     asking: bool = False
@@ -83,6 +85,7 @@ def dump(id: str, spec: RunSpec, state: RunState) -> str:
         "open": None if state.open is None else [_call_to_dict(call) for call in state.open.calls],
         "usage": asdict(state.usage),
         "repairs": [asdict(repair) for repair in state.repairs],
+        "repeats": asdict(state.repeats),
         "halting": _error_to_dict(state.halting),
         "error": _error_to_dict(state.error),
     }
@@ -116,6 +119,7 @@ def _state_from(saved: Mapping[str, Any]) -> RunState:
         open=None if calls is None else OpenStep([_call_from_dict(call) for call in calls]),
         usage=Usage(**saved["usage"]),
         repairs=tuple(Repair(**repair) for repair in saved["repairs"]),
+        repeats=Repeats(**saved["repeats"]),
         halting=_error_from_dict(saved["halting"]),
         error=_error_from_dict(saved["error"]),
         steps=saved["steps"],

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from agentloop import Agent, AsyncAgent, Limits, Run, RunResult, Session, Tool, deny, edit, tool
+from agentloop import Agent, AsyncAgent, Limits, Run, RunResult, Session, Tool, ToolContext, allow, deny, edit, tool
 from agentloop.errors import ConfigError, ModelError, RunError, SessionError, StreamInterrupted
 from agentloop.messages import AssistantMessage, ToolMessage, UserMessage
 from agentloop.model import ModelResponse, Usage
@@ -243,6 +243,48 @@ def test_a_decision_about_a_call_that_does_not_wait_is_refused():
     agent = Agent(ScriptedModel([ADD]), tools=[add], policy=lambda call: "ask")
     with pytest.raises(ConfigError, match="c9"):
         agent.resume(agent.run("go"), {"c9": "allow"})
+
+
+def paused_agent(**settings: Any) -> tuple[Agent, RunResult]:
+    agent = Agent(ScriptedModel([ADD, "done"]), tools=[add], policy=lambda call: "ask", **settings)
+    return agent, agent.run("go")
+
+
+def test_an_approval_is_bound_to_the_call_as_it_was_shown():
+    agent, paused = paused_agent()
+    digest = paused.run.digest("c1")
+    changed = Run.from_json(paused.run.to_json().replace('\\"a\\":1', '\\"a\\":9'))
+    with pytest.raises(ConfigError, match="another call"):
+        agent.resume(changed, {"c1": allow(digest)})
+    assert agent.resume(paused, {"c1": allow(digest)}).status == "answered"
+
+
+def test_with_an_approval_key_only_signed_approvals_count():
+    agent, paused = paused_agent(approval_key=b"k")
+    for unsigned in ("allow", allow(paused.run.digest("c1")), allow(paused.run.digest("c1", key=b"other"))):
+        with pytest.raises(ConfigError, match="approval key"):
+            agent.resume(paused, {"c1": unsigned})
+    assert agent.resume(paused, {"c1": allow(paused.run.digest("c1", key=b"k"))}).status == "answered"
+
+
+def test_a_signed_edit_covers_the_edited_arguments():
+    agent, paused = paused_agent(approval_key=b"k")
+    arguments = '{"a": 5, "b": 5}'
+    signed = edit(arguments, paused.run.digest("c1", arguments=arguments, key=b"k"))
+    assert agent.resume(paused, {"c1": signed}).messages[2].content == "10"
+
+
+@both
+def test_a_tool_reports_progress_while_it_runs(run_it: RunIt):
+    @tool
+    def work(context: ToolContext) -> str:
+        context.progress("half")
+        return "done"
+
+    seen: list[tuple[str, str]] = []
+    call = ToolCall("c1", "work")
+    run_it(ScriptedModel([call, "ok"]), tools=[work], on_progress=lambda call, text: seen.append((call.id, text)))
+    assert seen == [("c1", "half")]
 
 
 # --- streaming and stopping ------------------------------------------------------------------------------------------

@@ -413,3 +413,32 @@ def test_what_is_no_snapshot_is_refused(text: str):
 def test_limits_that_make_no_sense_are_refused(fields: dict[str, int]):
     with pytest.raises(ValueError, match=next(iter(fields))):
         Limits(**fields)
+
+
+def go_round(run: Run, number: int, arguments: str = "{}", result: str = "same") -> None:
+    answer(run, reply(None, ToolCall(f"x{number}", "a", arguments)))
+    execute(run, result)
+
+
+def test_the_same_call_with_the_same_result_is_warned_about_once_and_then_stuck():
+    run = start(limits=Limits(max_repeats=2))
+    go_round(run, 1)
+    go_round(run, 2, "{ }")
+    assert run.messages[-1].text.startswith("same\n\n[You have made this same call 2 times")
+    go_round(run, 3)
+    assert (run.result().status, run.messages[-1].content) == ("stuck", "same")
+
+
+@pytest.mark.parametrize(("arguments", "result"), [('{"n": %d}', "same"), ("{}", "result %d")])
+def test_other_arguments_or_other_results_are_not_a_loop(arguments: str, result: str):
+    run = start(limits=Limits(max_repeats=2))
+    for number in range(5):
+        go_round(run, number, arguments.replace("%d", str(number)), result.replace("%d", str(number)))
+    assert run.status is None
+
+
+def test_the_loop_detector_can_be_turned_off():
+    run = start(limits=Limits(max_steps=30, max_repeats=None))
+    for number in range(20):
+        go_round(run, number)
+    assert run.status is None
