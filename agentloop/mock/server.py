@@ -76,8 +76,8 @@ class Server:
         self._connections[task] = connection
         try:
             await connection.serve(self._respond)
-        except (OSError, h11.ProtocolError, asyncio.CancelledError):
-            writer.transport.abort()  # the client has gone, or speaks no HTTP, or the server stops
+        except (OSError, asyncio.CancelledError):
+            writer.transport.abort()  # the client has gone, or the server stops
         finally:
             writer.close()
             with suppress(OSError, asyncio.CancelledError):
@@ -101,7 +101,15 @@ class _Connection:
         self._wake.set()
 
     async def serve(self, respond: Respond) -> None:
-        """Answer requests until the client leaves or an answer ends the connection."""
+        """Answer requests until the client leaves, an answer ends the connection, or what comes is no HTTP."""
+        try:
+            await self._serve(respond)
+        except h11.RemoteProtocolError:
+            if self._http.our_state in (h11.IDLE, h11.SEND_RESPONSE):
+                await self._perform(Head(400, (("content-length", "0"), ("connection", "close"))))
+                await self._perform(End())
+
+    async def _serve(self, respond: Respond) -> None:
         while (incoming := await self._receive()) is not None:
             self._wake.clear()
             watcher = asyncio.ensure_future(self._watch())
