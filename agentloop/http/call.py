@@ -62,7 +62,7 @@ class Call:
         self._status: int | None = None
         self._unsent = False  # nothing of the request had reached the server
         self._stale = False  # the server had closed an idle connection, which we noticed only when sending on it
-        self.content_passed = False
+        self._reply: Reply | None = None
         self.finished = False
         self.watch: Watch = self._new_watch()
 
@@ -85,7 +85,7 @@ class Call:
         """The request of the next attempt; its clock starts."""
         if self._attempts:
             self.watch = self._new_watch()
-        self._status, self._unsent, self._stale = None, False, False
+        self._reply, self._status, self._unsent, self._stale = None, None, False, False
         return self.http_request(self.watch)
 
     def http_request(self, watch: Watch | None) -> httpx.Request:
@@ -104,7 +104,7 @@ class Call:
         self._status = response.status_code
         self.check()
         self.watch.expect_body()
-        return open_reply(
+        self._reply = open_reply(
             endpoint.wire,
             self._request,
             response.status_code,
@@ -113,6 +113,7 @@ class Call:
             provider=endpoint.provider,
             model=endpoint.model,
         )
+        return self._reply
 
     def check(self, reply: Reply | None = None) -> None:
         """After each chunk: raises when the call was cancelled, or is late with a transport that keeps no deadlines."""
@@ -128,7 +129,7 @@ class Call:
             self.finished = True
             last.response = self._complete(last, response)
         else:
-            self.content_passed = self.watch.stirred = True
+            self.watch.stirred = True
         return events
 
     def _complete(self, done: ResponseDone, response: httpx.Response) -> ModelResponse:
@@ -220,7 +221,7 @@ class Call:
         return AttemptFailed(attempt)
 
     def _decide(self, error: ModelError, now: float) -> tuple[float | None, str]:
-        if self.content_passed:
+        if self._reply is not None and self._reply.content_seen:
             error.retryable = False
             return None, "content was passed on"
         if self.watch.cancelled:

@@ -124,7 +124,7 @@ class Watch:
         """Which bound a transport that keeps no deadlines ran into: a passed one of ours, else the usual one."""
         now = self._clock.monotonic()
         ends = (*self._ends, (self._content_name, self._content_end))
-        return next((name for name, end in ends if now >= end), usual)
+        return next((name for name, end in ends if now >= end - 1e-6), usual)  # sums of floats are not exact
 
     def linger(self, seconds: float) -> None:
         """From now on nothing waits longer than `seconds` in all: the reply is complete."""

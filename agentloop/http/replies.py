@@ -23,6 +23,13 @@ class Reply(Protocol):
     def feed(self, chunk: bytes) -> Sequence[ModelEvent]: ...
     def end(self) -> Sequence[ModelEvent]: ...
     def partial(self) -> ModelResponse | None: ...
+
+    @property
+    def content_seen(self) -> bool:
+        """A delta has come, be it that the same chunk held the error too: then the outcome is the same however the
+        bytes were split."""
+        ...
+
     def verdict(self) -> ModelError | None:
         """What is known for certain although the body broke off."""
         ...
@@ -49,6 +56,7 @@ class WholeReply:
     """A JSON body. Blank lines before it are keep-alive; an event stream nobody asked for is read as one."""
 
     __slots__ = ("_chunks", "_request", "_wire")
+    content_seen = False
 
     def __init__(self, wire: Wire, request: ModelRequest) -> None:
         self._wire = wire
@@ -116,12 +124,18 @@ class StreamReply:
     def partial(self) -> ModelResponse | None:
         return self._assembler.partial() if self._assembler else None
 
+    @property
+    def content_seen(self) -> bool:
+        return self._assembler is not None and self._assembler.content_seen
+
     def verdict(self) -> ModelError | None:
         return None
 
 
 class ErrorReply:
     """An HTTP error: its body is read as far as it is of use, and the status counts even if the body breaks off."""
+
+    content_seen = False
 
     def __init__(
         self, wire: Wire, status: int, headers: Mapping[str, str], *, now: float, provider: str, model: str
