@@ -1,0 +1,37 @@
+"""`agentloop chat`: a conversation at the terminal."""
+
+from __future__ import annotations
+
+import click
+
+from agentloop.cli.screen import Screen
+from agentloop.cli.settings import Settings, with_settings
+
+__all__ = ["chat"]
+
+
+@click.command(epilog="With nothing set up: agentloop chat --mock --demo-tools")
+@with_settings
+def chat(settings: Settings) -> None:
+    """Talk with a model that may use tools. Lines that begin with / are commands; /help lists them.
+
+    Ctrl-C stops the run that is going on and keeps the conversation; /quit or the end of the input leaves.
+    """
+    from agentloop.cli.agents import Assembly
+    from agentloop.cli.chatting import Chat
+
+    screen = Screen()
+    with Assembly.open(settings, screen) as assembly:
+        conversation = Chat(assembly, screen)
+        at_terminal = screen.source.isatty()
+        if at_terminal:
+            screen.note(f"{assembly.provider}, {assembly.model.model}; /help lists commands, /quit leaves")
+        while conversation.open:
+            try:
+                line = screen.ask("> " if at_terminal else "")
+            except KeyboardInterrupt:
+                screen.note("\n/quit leaves")
+                continue
+            if line is None:
+                break
+            conversation.take(line)

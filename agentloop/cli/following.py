@@ -1,0 +1,98 @@
+"""Following a run from its start to its end: events become lines, and calls that wait are decided."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agentloop.cli.approval import Approval
+from agentloop.cli.printable import one_line
+from agentloop.cli.rendering import describe_message, lines_of, summary
+from agentloop.cli.screen import Line, Screen
+from agentloop.loop.result import RunEvent, RunResult
+from agentloop.messages import ToolCall
+from agentloop.model import ModelRequest
+
+if TYPE_CHECKING:
+    from agentloop.agent import Agent
+    from agentloop.loop.run import Run
+
+__all__ = ["Follower", "Stepper"]
+
+
+class Stepper:
+    """Pauses before each action. Its `before_model` is a hook for an agent."""
+
+    def __init__(self, screen: Screen) -> None:
+        self._screen = screen
+        self._shown = 0
+
+    def before_model(self, request: ModelRequest) -> ModelRequest:
+        """Show what is new in the request, and wait."""
+        news = request.messages[self._shown :] if self._shown < len(request.messages) else request.messages
+        self._shown = len(request.messages)
+        if request.instructions and len(news) == len(request.messages):
+            self._screen.note(f"  instructions: {request.instructions}")
+        self._screen.lines(*(Line(f"  sends {describe_message(message)}", "note") for message in news))
+        self._wait(f"ask the model ({len(request.messages)} messages, {len(request.tools)} tools)")
+        return request
+
+    def before_tool(self, call: ToolCall) -> None:
+        """Wait before a call runs; the trajectory has just shown it."""
+        self._wait(f"run {one_line(call.name)}")
+
+    def _wait(self, action: str) -> None:
+        """Raises KeyboardInterrupt when the person does not want to go on."""
+        answer = self._screen.ask(f"  next: {action} - Enter goes on, q ends the run: ")
+        if answer is None or answer.strip().lower() in ("q", "quit"):
+            raise KeyboardInterrupt
+
+
+class Follower:
+    """Shows runs of one command. With `text` the model's text goes to stdout as it comes, and else the answer of a run
+    when it has ended; with `quiet` nothing goes to stdout at all."""
+
+    def __init__(
+        self,
+        screen: Screen,
+        approval: Approval,
+        stepper: Stepper | None = None,
+        *,
+        text: bool,
+        quiet: bool = False,
+        verbose: bool = False,
+    ) -> None:
+        self._screen = screen
+        self._approval = approval
+        self._stepper = stepper
+        self._text = text
+        self._quiet = quiet
+        self._verbose = verbose
+
+    def follow(self, agent: Agent, run: Run) -> RunResult:
+        """Run to the end, whatever it is, and show it. Ctrl-C ends the run as cancelled."""
+        try:
+            self._drive(agent, run)
+        except KeyboardInterrupt:
+            if not run.ended:
+                run.cancel()
+        result = run.result()
+        if not self._text and not self._quiet:
+            self._screen.answer(result.text)
+        self._screen.end_answer()
+        self._screen.lines(*summary(result))
+        return result
+
+    def _drive(self, agent: Agent, run: Run) -> None:
+        decisions = None
+        while not run.ended:
+            with agent.stream(run, decisions=decisions, stream=self._text) as events:
+                for event in events:
+                    self._see(event)
+            decisions = self._approval.ask(run.pending) if run.status == "needs_approval" else None
+
+    def _see(self, event: RunEvent) -> None:
+        if event.type == "text_delta" and self._text and not self._quiet:
+            self._screen.answer(event.text)
+        self._screen.lines(*lines_of(event, verbose=self._verbose))
+        if self._stepper and event.type == "tool_started":
+            self._stepper.before_tool(event.call)

@@ -1,0 +1,99 @@
+"""Who answers: the client that the options and the environment name, or the built-in stand-in."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Generator
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING, Any, cast
+
+import click
+
+from agentloop.cli.screen import Screen
+from agentloop.cli.settings import Settings
+from agentloop.errors import ConfigError
+
+if TYPE_CHECKING:
+    from agentloop.http.client import Client
+    from agentloop.http.retry import RetryPolicy
+
+__all__ = ["STAND_IN", "open_client"]
+
+STAND_IN = "mock (a rule-driven stand-in answers here, no model)"
+
+
+@contextmanager
+def open_client(settings: Settings, screen: Screen) -> Generator[Client]:
+    """The client for a command, closed at its end. Raises ConfigError when nobody is named who could answer."""
+    with ExitStack() as stack:
+        if settings.mock:
+            screen.note(STAND_IN)
+            client = _stand_in(settings, stack)
+        else:
+            client = _named(settings)
+        stack.callback(client.close)
+        if settings.record:
+            from agentloop.testing import record
+
+            stack.enter_context(record(settings.record, client, mode="all"))
+        if settings.show_requests:
+            from agentloop.cli.requests import ShownTransport
+
+            cast("Any", client).transport = ShownTransport(client.transport, screen)
+        yield client
+
+
+def _stand_in(settings: Settings, stack: ExitStack) -> Client:
+    from agentloop.http.client import Client
+    from agentloop.mock import MockProvider
+
+    if settings.base_url or settings.provider or settings.key_env:
+        raise click.UsageError("--mock answers by itself: leave out --provider, --base-url and --key-env")
+    mock = stack.enter_context(MockProvider())
+    model = settings.model or mock.model
+    return Client(mock.base_url, model=model, provider="mock", trust_env=False, retry=_retry(settings))
+
+
+def _named(settings: Settings) -> Client:
+    from agentloop.http.client import Client
+
+    if settings.base_url is None:
+        if settings.key_env:
+            raise click.UsageError("--key-env belongs to --base-url: a known provider has its own variable")
+        return _from_environment(settings)
+    model = settings.model or _default_model(settings.provider)
+    if not model:
+        raise click.UsageError("--base-url needs --model: the name of a model that the server knows")
+    key = _key(settings.key_env) if settings.key_env else None
+    return Client(settings.base_url, model=model, api_key=key, provider=settings.provider, retry=_retry(settings))
+
+
+def _from_environment(settings: Settings) -> Client:
+    from agentloop.http.client import Client
+
+    try:
+        return Client.from_env(settings.provider, model=settings.model, retry=_retry(settings))
+    except ConfigError as error:
+        hint = "or name a server with --base-url and --model, or try the built-in stand-in with --mock"
+        raise ConfigError(f"{error}\n{hint}") from error
+
+
+def _default_model(provider: str | None) -> str | None:
+    if provider is None:
+        return None
+    from agentloop.wire.quirks import preset
+
+    return preset(provider).default_model
+
+
+def _key(variable: str) -> str:
+    key = os.environ.get(variable, "").strip()
+    if not key:
+        raise ConfigError(f"the variable {variable} that --key-env names is not set")
+    return key
+
+
+def _retry(settings: Settings) -> RetryPolicy:
+    from agentloop.http.retry import RetryPolicy
+
+    return RetryPolicy() if settings.retries is None else RetryPolicy(attempts=settings.retries + 1)

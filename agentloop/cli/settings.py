@@ -1,0 +1,100 @@
+"""The options that `run` and `chat` share: who answers, with which tools, and within which bounds."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import click
+
+from agentloop.cli.program import show_tracebacks
+
+__all__ = ["Settings", "with_settings"]
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """One field for each option; the options' help says what they mean."""
+
+    provider: str | None = None
+    base_url: str | None = None
+    key_env: str | None = None
+    model: str | None = None
+    mock: bool = False
+    system: str | None = None
+    tools: tuple[str, ...] = ()
+    demo_tools: bool = False
+    policy: Path | None = None
+    allow: tuple[str, ...] = ()
+    max_steps: int = 10
+    max_tool_steps: int | None = None
+    timeout: float | None = None
+    retries: int | None = None
+    stream: bool | None = None
+    load: Path | None = None
+    record: Path | None = None
+    show_requests: bool = False
+    step: bool = False
+    verbose: bool = False
+
+
+def _remember_verbose(context: click.Context, parameter: click.Parameter, value: bool) -> bool:
+    del parameter
+    if value:
+        show_tracebacks(context)
+    return value
+
+
+_FILE = click.Path(path_type=Path, dir_okay=False)
+
+_OPTIONS = (
+    click.option("--provider", metavar="NAME", help="A known provider; its usual variables give key and model."),
+    click.option("--base-url", metavar="URL", help="Any server that speaks Chat Completions. No key is sent to it "
+                 "unless --key-env names one."),
+    click.option("--key-env", metavar="VARIABLE", help="The environment variable that holds the key for --base-url."),
+    click.option("--model", metavar="NAME", help="The model to ask."),
+    click.option("--mock", is_flag=True, help="Ask the built-in stand-in: rules, no model, no key, no network."),
+    click.option("--system", metavar="TEXT", help="Instructions that head every request."),
+    click.option("--tool", "tools", multiple=True, metavar="MODULE:NAME",
+                 help="Offer a Tool or a plain function; may be repeated. Modules of this directory are found."),
+    click.option("--demo-tools", is_flag=True, help="Offer two demo tools: get_weather and convert_temperature."),
+    click.option("--policy", type=_FILE, metavar="FILE",
+                 help="A TOML policy that says which calls run, are asked for, or are denied. Without it tools that "
+                 "declare risk read run, and all others are asked for."),
+    click.option("--allow", multiple=True, metavar="TOOL",
+                 help="Run this tool without asking; * and ? match, may be repeated. A policy's deny still holds."),
+    click.option("--max-steps", type=click.IntRange(min=1), default=10, show_default=True, metavar="N",
+                 help="Model calls at most."),
+    click.option("--max-tool-steps", type=click.IntRange(min=0), metavar="N",
+                 help="Rounds of tools at most; the model may still answer after the last."),
+    click.option("--timeout", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS",
+                 help="Bound of a whole run, its retries and tools included."),
+    click.option("--retries", type=click.IntRange(min=0), metavar="N", help="Tries after the first one fails."),
+    click.option("--stream/--no-stream", default=None,
+                 help="Show text as it comes. On by default when stdout is a terminal."),
+    click.option("--load", type=_FILE, metavar="FILE",
+                 help="Go on from a saved conversation, or from the output of --json."),
+    click.option("--record", type=_FILE, metavar="FILE", help="Write all exchanges to a cassette."),
+    click.option("--show-requests", is_flag=True, help="Show each request as it is sent, keys masked."),
+    click.option("--step", is_flag=True, help="Pause before each model call and each tool, and show what it will be."),
+    click.option("--verbose", "-v", is_flag=True, callback=_remember_verbose,
+                 help="Tell more of each reply, and show tracebacks of errors."),
+)  # fmt: skip
+
+
+def with_settings(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command all of the options above, as the one argument `settings`."""
+    names = {field.name for field in fields(Settings)}
+
+    @functools.wraps(command)
+    def call(**values: Any) -> None:
+        own = {name: value for name, value in values.items() if name not in names}
+        chosen = Settings(**{name: value for name, value in values.items() if name in names})
+        command(settings=chosen, **own)
+
+    for option in reversed(_OPTIONS):
+        call = option(call)
+    return call
