@@ -115,10 +115,10 @@ class _Connection:
             watcher = asyncio.ensure_future(self._watch())
             try:
                 for step in respond(incoming):
-                    if self._gone and isinstance(step, Pause):
-                        return
                     if not (isinstance(step, Data) and incoming.method == "HEAD"):
                         await self._perform(step)
+                    if self._gone and isinstance(step, Pause):
+                        return
             finally:
                 watcher.cancel()
                 await asyncio.gather(watcher, return_exceptions=True)

@@ -41,6 +41,7 @@ retry-after= retry-after-ms= x-should-retry= and header:NAME= for any other.
 from __future__ import annotations
 
 import json
+import math
 import random
 import re
 import threading
@@ -111,8 +112,10 @@ class Fault:
             raise ConfigError(f"{self.kind}={self.n}: the number must not be negative")
         if self.seconds is None and self.kind == "drip":
             object.__setattr__(self, "seconds", 0.01)
-        if (self.seconds or 0) < 0 or not 0 <= self.chance <= 1 or (self.times is not None and self.times < 1):
-            raise ConfigError(f"{self.kind}: seconds is not negative, chance is from 0 to 1, times is at least 1")
+        if not 0 <= (self.seconds or 0) < math.inf:
+            raise ConfigError(f"{self.kind}: seconds={self.seconds} must be a number that is not negative")
+        if not 0 <= self.chance <= 1 or (self.times is not None and self.times < 1):
+            raise ConfigError(f"{self.kind}: chance is from 0 to 1, and times is at least 1")
 
 
 _NUMBER: dict[str, int] = {
@@ -175,7 +178,7 @@ def parse_fault(spec: str) -> list[Fault]:
 def _entry(entry: str) -> Fault:
     for_ever = entry.startswith("then=")
     items = [_split(item) for item in _ITEM.findall(entry.removeprefix("then="))]
-    kind, value = items[0]
+    kind, value = items[0] if items else ("", None)
     if kind not in _GRAMMAR:
         raise ConfigError(f"{entry}: unknown fault {kind!r}; use one of {', '.join(_GRAMMAR)}")
     main, options = _GRAMMAR[kind]
