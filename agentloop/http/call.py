@@ -82,10 +82,13 @@ class Call:
         return self._request.cancel
 
     def begin(self) -> httpx.Request:
-        """The request of the next attempt; its clock starts."""
+        """The request of the next attempt; its clock starts. Raises when the call was cancelled meanwhile."""
         if self._attempts:
             self.watch = self._new_watch()
         self._reply, self._status, self._unsent, self._stale = None, None, False, False
+        if self.watch.cancelled:
+            self._unsent = True
+            raise self._cancelled(None)
         return self.http_request(self.watch)
 
     def http_request(self, watch: Watch | None) -> httpx.Request:

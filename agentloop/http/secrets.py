@@ -71,12 +71,14 @@ def _kind(character: str) -> str:
 # --- redaction -------------------------------------------------------------------------------------------------------
 
 # Key shapes of the vendors; a digit or star is asked for, so that words such as "sk-learn-contrib" stay.
+# A key may stand behind a JSON escape (`\n`, `\u00e9`) or a letter that is not ASCII, so `\b` is not its border.
 _SHAPES = (
-    r"\b(?:sk|gsk|xai|hf|pplx|nvapi|rk|pk|fw|tgp|csk)[-_](?=[\w*.-]*[\d*])[\w*.-]{8,}"
+    r"(?:(?<![A-Za-z0-9_])|(?<=\\[bfnrt])|(?<=\\u[0-9a-fA-F]{4}))(?:sk|gsk|xai|hf|pplx|nvapi|rk|pk|fw|tgp|csk)[-_](?=[\w*.-]*[\d*])[\w*.-]{8,}"
     r"|\bAIza[\w-]{20,}"
     r"|\beyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]*"  # a JSON web token
 )
-_SCHEMES = r"(?i)\b(Bearer|Basic)(\s+|%20|\+)(?!\*\*\*)[^\s\"',;&<>\\]+"
+# Behind a scheme word a key has a digit or "=", or is long; "a basic example" and "the bearer of this" are prose.
+_SCHEMES = r"(?i)\b(Bearer|Basic)(\s+|%20|\+)(?!\*\*\*)(?=[\w.~+/-]*[\d=]|[\w.~+/-]{24})[^\s\"',;&<>\\]{8,}"
 _USERINFO = r"(?i)(\b[a-z][a-z0-9+.-]*://)[^\s/@\"'<>?#]+@"
 _PARAMETERS = r"([?&;](?P<name>[\w.~%-]+)=)(?P<value>[^&;#\s\"'<>\\]+)"
 _SENSITIVE = frozenset(
