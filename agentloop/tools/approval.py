@@ -8,7 +8,7 @@ import json
 
 from agentloop.arguments import read_arguments
 
-__all__ = ["approval_digest", "approves", "canonical_arguments"]
+__all__ = ["approval_digest", "canonical_arguments"]
 
 
 def canonical_arguments(raw: str) -> str:
@@ -26,16 +26,11 @@ def approval_digest(run_id: str, call_id: str, name: str, arguments: str, *, key
     """The digest that an approval carries, over run, call, tool and canonical arguments.
 
     With a `key` it is an HMAC, which only who has the key can make. Without one it only shows that the call has not
-    changed: who can write the file that a run is stored in can approve its calls.
+    changed: who can write the file that a run is stored in can approve its calls. Compare digests with
+    `hmac.compare_digest`.
     """
     # JSON keeps the fields apart: no two different calls give the same text.
     text = json.dumps([run_id, call_id, name, canonical_arguments(arguments)]).encode()
     if key is None:
         return f"sha256:{hashlib.sha256(text).hexdigest()}"
     return f"hmac-sha256:{hmac.new(key, text, hashlib.sha256).hexdigest()}"
-
-
-def approves(digest: str, run_id: str, call_id: str, name: str, arguments: str, *, key: bytes | None = None) -> bool:
-    """Whether `digest` approves just this call. With a `key`, an unsigned digest approves nothing."""
-    wanted = approval_digest(run_id, call_id, name, arguments, key=key)
-    return hmac.compare_digest(digest.encode(), wanted.encode())

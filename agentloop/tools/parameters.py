@@ -18,6 +18,7 @@ from pydantic.fields import FieldInfo
 from agentloop.errors import ConfigError
 from agentloop.tools.calling import is_context
 from agentloop.tools.context import ToolContext
+from agentloop.tools.typed_dicts import with_readable_dicts
 
 __all__ = ["Parameter", "Parameters", "is_json", "read_parameters"]
 
@@ -146,7 +147,7 @@ def _resolve(tool: str, parameter: inspect.Parameter, scope: dict[str, Any], nam
         raise ConfigError(text) from error
     if typing.get_origin(annotation) is typing.Unpack:
         raise ConfigError(f"tool {tool}: {parameter.name} uses Unpack; declare its keys as parameters of their own")
-    return annotation
+    return with_readable_dicts(annotation)
 
 
 def _annotated(annotation: Any) -> tuple[str | None, str | None]:

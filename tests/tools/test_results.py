@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections import namedtuple
-from datetime import date, datetime, time, timedelta, timezone
+from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from enum import Enum
 from pathlib import PurePosixPath
@@ -43,7 +43,7 @@ Point = namedtuple("Point", "x y")
 @pytest.mark.parametrize(
     ("value", "text"),
     [
-        (datetime(2024, 1, 2, 3, 4, 5, tzinfo=timezone.utc), "2024-01-02T03:04:05+00:00"),
+        (datetime(2024, 1, 2, 3, 4, 5, tzinfo=UTC), "2024-01-02T03:04:05+00:00"),
         (date(2024, 1, 2), "2024-01-02"),
         (time(3, 4), "03:04:00"),
         (timedelta(minutes=1), "60.0"),
@@ -57,7 +57,7 @@ Point = namedtuple("Point", "x y")
         ({"x": float("inf")}, '{"x":"Infinity"}'),
         ([float("-inf")], '["-Infinity"]'),
         ({(1, 2): "t"}, '{"[1,2]":"t"}'),
-        ({1: "a", None: "b", True: "c"}, '{"1":"c","null":"b"}'),
+        ({1: "a", None: "b", False: "c"}, '{"1":"a","null":"b","false":"c"}'),
         (None, "null"),
         ("", ""),
         ("plain", "plain"),
@@ -127,7 +127,7 @@ def test_parts_stay_parts_and_strings_among_them_become_text() -> None:
     assert to_result(image).content == (image,)
 
 
-class Text(str, Enum):
+class Text(str, Enum):  # noqa: UP042 - as older programs write it
     A = "a"
 
 
