@@ -11,7 +11,11 @@ from typing import Any, Generic, Literal, TypeAlias, TypedDict, TypeVar, Unpack
 
 from agentloop.cancel import CancelSignal
 from agentloop.errors import ConfigError
+from agentloop.history.answers import Policy as TrimPolicy
+from agentloop.history.summary import Summary
+from agentloop.history.tokens import TokenCounter
 from agentloop.loop.actions import Decided
+from agentloop.loop.asking import Trimming
 from agentloop.loop.bindings import Accept, AfterTool, BeforeModel, Bindings
 from agentloop.loop.drive import Driver
 from agentloop.loop.drive_async import AsyncDriver
@@ -46,6 +50,9 @@ class AgentSettings(TypedDict, total=False):
     strict           any repair of a reply ends the run in `protocol_error`
     accept           checks an answer: None accepts it, a text goes back to the model; `max_refusals` (2) bounds that
     policy           judges each call before it runs: "allow", "ask", "deny" or `deny(reason)`
+    trim             a trimming policy of `agentloop.history`: what requests show of a long history
+    context_limit    tokens of the model's context; no request passes it less `reserve`, which is for the answer
+    counter          a TokenCounter; by default an estimate that corrects itself
     before_model     functions of a request that return the request to send, in order
     after_tool       functions of a call and its result that return the result to keep, in order
     approval_key     bytes; then a permission counts only with a digest signed by this key (see `Run.digest`)
@@ -64,6 +71,10 @@ class AgentSettings(TypedDict, total=False):
     accept: Accept | None
     max_refusals: int
     policy: Policy | None
+    trim: TrimPolicy | None
+    context_limit: int | None
+    reserve: int
+    counter: TokenCounter | None
     before_model: Iterable[BeforeModel]
     after_tool: Iterable[AfterTool]
     approval_key: bytes | None
@@ -105,19 +116,22 @@ class _Bundle(Generic[M]):
             on_progress=settings.get("on_progress"),
             clock=settings.get("clock", time.monotonic),
         )
+        self.trimming = Trimming.of(
+            settings.get("trim"), settings.get("context_limit"), settings.get("reserve", 0), settings.get("counter")
+        )
         self.approval_key = settings.get("approval_key")
 
-    def start(self, prompt: Prompt, messages: History) -> Run:
+    def start(self, prompt: Prompt, messages: History, summary: Summary | None) -> Run:
         given = list(messages_from(messages))
         if prompt is not None:
             given.append(prompt if isinstance(prompt, UserMessage) else UserMessage(_content(prompt)))
         if not given:
             raise ConfigError("nothing to ask: give a text, or messages= that end in a user message")
-        return Run(given, spec=self.spec, tools=self.toolbox.specs, id=secrets.token_hex(8))
+        return Run(given, spec=self.spec, id=secrets.token_hex(8), summary=summary)
 
-    def reopen(self, run: Run | RunResult, decisions: Decisions | None) -> tuple[Run, list[RunEvent]]:
+    def reopen(self, run: Run | RunResult, decisions: Decisions | None, *, stream: bool) -> tuple[Run, list[RunEvent]]:
         run = run.run if isinstance(run, RunResult) else run
-        run.tools = self.toolbox.specs
+        run.equip(tools=self.toolbox.specs, stream=stream, trimming=self.trimming)
         events: list[RunEvent] = []
         for call_id, decision in (decisions or {}).items():
             key, decided = run.key_of(call_id), read_decision(decision)
@@ -151,9 +165,10 @@ class Agent:
         self._bundle = _Bundle(model, settings)
         self.model = model
 
-    def start(self, prompt: Prompt, *, messages: History = ()) -> Run:
-        """A run that has not begun: nothing is sent until it is given to `resume` or `stream`."""
-        return self._bundle.start(prompt, messages)
+    def start(self, prompt: Prompt, *, messages: History = (), summary: Summary | None = None) -> Run:
+        """A run that has not begun: nothing is sent until it is given to `resume` or `stream`. `summary` is
+        what an earlier run over these messages made of the older ones (`Run.summary`)."""
+        return self._bundle.start(prompt, messages, summary)
 
     def run(self, prompt: Prompt, *, messages: History = ()) -> RunResult:
         """Run to the end and return the result, whatever its status. `messages` is the history to continue from."""
@@ -175,8 +190,7 @@ class Agent:
         """The same, event by event: `with agent.stream("...") as events: for event in events: ...`. Use the `with`: it
         closes the HTTP response when you leave early. `stream=False` asks for whole replies."""
         run = prompt if isinstance(prompt, (Run, RunResult)) else self.start(prompt, messages=messages)
-        run, first = self._bundle.reopen(run, decisions)
-        run.stream = stream
+        run, first = self._bundle.reopen(run, decisions, stream=stream)
         return RunStream(run, self._bundle.bindings, first)
 
 
@@ -187,9 +201,9 @@ class AsyncAgent:
         self._bundle = _Bundle(model, settings)
         self.model = model
 
-    def start(self, prompt: Prompt, *, messages: History = ()) -> Run:
+    def start(self, prompt: Prompt, *, messages: History = (), summary: Summary | None = None) -> Run:
         """As `Agent.start`; it is not a coroutine, since nothing is sent."""
-        return self._bundle.start(prompt, messages)
+        return self._bundle.start(prompt, messages, summary)
 
     async def run(self, prompt: Prompt, *, messages: History = ()) -> RunResult:
         """As `Agent.run`."""
@@ -209,8 +223,7 @@ class AsyncAgent:
     ) -> AsyncRunStream:
         """As `Agent.stream`, with `async with` and `async for`."""
         run = prompt if isinstance(prompt, (Run, RunResult)) else self.start(prompt, messages=messages)
-        run, first = self._bundle.reopen(run, decisions)
-        run.stream = stream
+        run, first = self._bundle.reopen(run, decisions, stream=stream)
         return AsyncRunStream(run, self._bundle.bindings, first)
 
 

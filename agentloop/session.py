@@ -7,6 +7,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from agentloop.agent import Decisions, Prompt
 from agentloop.errors import SessionError
+from agentloop.history.summary import Summary
 from agentloop.loop.result import RunResult
 from agentloop.loop.run import Run
 from agentloop.messages import Message, messages_from
@@ -21,7 +22,9 @@ StreamT = TypeVar("StreamT", covariant=True)
 class Runner(Protocol[ResultT, StreamT]):
     """An agent, sync or async: its results and streams are what the session hands on."""
 
-    def start(self, prompt: Prompt, *, messages: Iterable[Message | Mapping[str, Any]] = ()) -> Run: ...
+    def start(
+        self, prompt: Prompt, *, messages: Iterable[Message | Mapping[str, Any]] = (), summary: Summary | None = None
+    ) -> Run: ...
     def resume(self, run: Run | RunResult, decisions: Decisions | None = None) -> ResultT: ...
     def stream(
         self,
@@ -75,7 +78,8 @@ class Session(Generic[ResultT, StreamT]):
 
     def _begin(self, prompt: Prompt) -> Run:
         self._refuse_while_open()
-        self._run = self.agent.start(prompt, messages=self.messages)
+        summary = self._run.summary if self._run else None
+        self._run = self.agent.start(prompt, messages=self.messages, summary=summary)
         return self._run
 
     def _refuse_while_open(self) -> None:

@@ -55,12 +55,12 @@ class Driver:
             while not self.run.ended:
                 if self.cancel.cancelled:
                     yield from self._tell(Cancelled("".join(self._partial)))
-                    return
+                    break
                 wanted = [action for action in self.run.next() if action.key not in self._asked]
                 if not wanted:
-                    yield RunFinished(self.run.result())
-                    return
+                    break
                 yield from self._perform(wanted)
+            yield RunFinished(self.run.result())
         except BaseException:
             self._tell(Cancelled("".join(self._partial)))
             raise
@@ -100,7 +100,8 @@ class Driver:
                         self._partial.append(event.text)
                     elif event.type == "response_done":
                         response = event.response
-                    yield event
+                    if action.purpose == "step":
+                        yield event
         except ModelError as error:
             if not self.cancel.cancelled:
                 yield from self._tell(Failed(action.key, error, error.partial))

@@ -58,16 +58,17 @@ class AsyncDriver:
                 if self.cancel.cancelled:
                     for event in self._tell(Cancelled("".join(self._partial))):
                         yield event
-                    return
+                    break
                 wanted = [action for action in self.run.next() if action.key not in self._asked]
                 if not wanted:
-                    yield RunFinished(self.run.result())
-                    return
+                    break
                 async with aclosing(self._perform(wanted)) as events:
                     async for event in events:
                         self._waiting = None
                         yield event
                         self._waiting = asyncio.current_task()
+            self._waiting = None
+            yield RunFinished(self.run.result())
         except BaseException:
             self._tell(Cancelled("".join(self._partial)))
             raise
@@ -120,7 +121,8 @@ class AsyncDriver:
                         self._partial.append(event.text)
                     elif event.type == "response_done":
                         response = event.response
-                    yield event
+                    if action.purpose == "step":
+                        yield event
         except ModelError as error:
             if not self.cancel.cancelled:
                 for event in self._tell(Failed(action.key, error, error.partial)):

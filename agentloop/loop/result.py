@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 from agentloop.errors import AgentLoopError, RunError
+from agentloop.history.answers import Cut
 from agentloop.messages import Message, ToolCall, ToolResult
 from agentloop.model import ModelEvent, ModelResponse, Repair, Usage
 
@@ -23,6 +24,8 @@ __all__ = [
     "StepStarted",
     "ToolFinished",
     "ToolStarted",
+    "Trimmed",
+    "Warned",
 ]
 
 Status: TypeAlias = Literal[
@@ -139,6 +142,22 @@ class Repaired:
 
 
 @dataclass(slots=True)
+class Trimmed:
+    """The next request leaves messages out, or shows them shortened: what, and at what cost. The history is whole."""
+
+    cut: Cut
+    type: ClassVar[Literal["trimmed"]] = "trimmed"
+
+
+@dataclass(slots=True)
+class Warned:
+    """Something looks wrong that is not an error; `text` says what to do."""
+
+    text: str
+    type: ClassVar[Literal["warning"]] = "warning"
+
+
+@dataclass(slots=True)
 class LateResult:
     """A tool finished after the run had ended; its result is not in the history."""
 
@@ -156,5 +175,14 @@ class RunFinished:
 
 
 RunEvent: TypeAlias = (
-    ModelEvent | StepStarted | ToolStarted | ToolFinished | DecisionNeeded | Repaired | LateResult | RunFinished
+    ModelEvent
+    | StepStarted
+    | ToolStarted
+    | ToolFinished
+    | DecisionNeeded
+    | Repaired
+    | Trimmed
+    | Warned
+    | LateResult
+    | RunFinished
 )

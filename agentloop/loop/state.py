@@ -9,6 +9,7 @@ from typing import Any, Literal, cast
 
 from agentloop import errors
 from agentloop.errors import AgentLoopError, HistoryError
+from agentloop.history.summary import Summary
 from agentloop.loop.limits import Limits
 from agentloop.loop.repeats import Repeats
 from agentloop.loop.result import Status
@@ -43,8 +44,13 @@ class RunSpec:
 
 @dataclass(slots=True)
 class RunState:
-    """`open` is the step whose calls are not all answered; `asking` and `checking` say what else is going on;
-    `halting` is the tool error that ends the run once the calls in flight are done."""
+    """The fold.
+
+    `open` is the step whose calls are not all answered; `asking` and `checking` say what else is going on; `halting` is
+    the tool error that ends the run once the calls in flight are done. `summary` stands for the messages before its
+    `upto` in requests, `context_limit` is what an overflow taught, and `summary_tried` and `overflowed` bound both to
+    once in a step.
+    """
 
     messages: list[Message]
     steps: int = 0
@@ -54,6 +60,10 @@ class RunState:
     repairs: tuple[Repair, ...] = ()
     repeats: Repeats = field(default_factory=Repeats)
     text: str = ""
+    summary: Summary | None = None
+    summary_tried: bool = False
+    context_limit: int | None = None
+    overflowed: bool = False
     open: OpenStep | None = None
     asking: bool = False
     checking: bool = False
@@ -74,6 +84,9 @@ class RunState:
             self.elapsed += now - self.last_seen
         self.last_seen = now
 
+    def seconds_left(self, limits: Limits) -> float | None:
+        return None if limits.max_seconds is None else max(0.0, limits.max_seconds - self.elapsed)
+
 
 def dump(id: str, spec: RunSpec, state: RunState) -> str:
     """A snapshot as JSON text. The last response and the clock are left out: they mean nothing elsewhere."""
@@ -86,10 +99,11 @@ def dump(id: str, spec: RunSpec, state: RunState) -> str:
         "usage": asdict(state.usage),
         "repairs": [asdict(repair) for repair in state.repairs],
         "repeats": asdict(state.repeats),
+        "summary": None if state.summary is None else asdict(state.summary),
         "halting": _error_to_dict(state.halting),
         "error": _error_to_dict(state.error),
     }
-    plain = ("steps", "tool_steps", "refusals", "text", "checking", "status", "elapsed")
+    plain = ("steps", "tool_steps", "refusals", "text", "checking", "status", "elapsed", "context_limit")
     return json.dumps(saved | {name: getattr(state, name) for name in plain}, ensure_ascii=False, default=str)
 
 
@@ -120,6 +134,8 @@ def _state_from(saved: Mapping[str, Any]) -> RunState:
         usage=Usage(**saved["usage"]),
         repairs=tuple(Repair(**repair) for repair in saved["repairs"]),
         repeats=Repeats(**saved["repeats"]),
+        summary=None if saved["summary"] is None else Summary(**saved["summary"]),
+        context_limit=saved["context_limit"],
         halting=_error_from_dict(saved["halting"]),
         error=_error_from_dict(saved["error"]),
         steps=saved["steps"],

@@ -1,0 +1,146 @@
+"""What the next request sends: the history as it is, or the view of it that fits the model's context."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from agentloop.errors import AgentLoopError, ConfigError, ContextOverflow
+from agentloop.history.answers import Impossible, NeedSummary, Policy, Send
+from agentloop.history.meter import Meter
+from agentloop.history.plan import check_limits, limit_after_overflow, plan_view
+from agentloop.history.summary import SUMMARY_INSTRUCTIONS, accept_summary, summary_request
+from agentloop.history.tokens import EstimateCounter, TokenCounter, silent_truncation
+from agentloop.loop.actions import Ask
+from agentloop.loop.result import RunEvent, Trimmed, Warned
+from agentloop.loop.state import RunSpec, RunState
+from agentloop.model import ModelRequest, ModelResponse, Options, ToolSpec
+from agentloop.pairing import PairedMessages
+
+__all__ = ["Asking", "Trimming"]
+
+
+@dataclass(frozen=True, slots=True)
+class Trimming:
+    """How an agent keeps its requests within the context: `policy` makes the view, `context_limit` less `reserve` (for
+    the answer) is never passed, and `counter` counts. ConfigError for numbers that make no sense."""
+
+    policy: Policy | None
+    context_limit: int | None
+    reserve: int
+    counter: TokenCounter
+
+    @staticmethod
+    def of(
+        policy: Policy | None, context_limit: int | None, reserve: int, counter: TokenCounter | None
+    ) -> Trimming | None:
+        """None when there is nothing to keep to."""
+        check_limits(context_limit, reserve)
+        if policy is None and context_limit is None:
+            if reserve:
+                raise ConfigError("reserve= needs context_limit=: it is kept free of that")
+            return None
+        return Trimming(policy, context_limit, reserve, counter or EstimateCounter())
+
+
+class Asking:
+    """The view, made anew at each transition that wants the model; `notices` are events to pass on with the next one.
+
+    With trimming, `plan` may find that a summary has to be asked for first (`need`), at most once in a step; and after
+    a server called a request too long, `shrink` plans once more, below what the server named.
+    """
+
+    def __init__(self, spec: RunSpec, state: RunState) -> None:
+        self.spec, self.state = spec, state
+        self.tools: tuple[ToolSpec, ...] = ()
+        self.stream = False
+        self.notices: list[RunEvent] = []
+        self.need: NeedSummary | None = None
+        self._view = PairedMessages()
+        self._trimming: Trimming | None = None
+        self._meter: Meter | None = None
+        self._sent: Send | None = None
+
+    def equip(self, tools: Sequence[ToolSpec], stream: bool, trimming: Trimming | None) -> None:
+        self.tools, self.stream, self._trimming = tuple(tools), stream, trimming
+        counter = trimming.counter if trimming else None
+        self._meter = Meter(counter, instructions=self.spec.instructions, tools=self.tools) if counter else None
+
+    def plan(self) -> AgentLoopError | None:
+        """Make the view. Returns the error that ends the run when nothing legal fits."""
+        self.need, history = None, PairedMessages(self.state.messages)
+        trimming, meter = self._trimming, self._meter
+        if trimming is None or meter is None:
+            self._view = history
+            return None
+        answer = plan_view(
+            history,
+            meter=meter,
+            policy=trimming.policy,
+            context_limit=self.state.context_limit or trimming.context_limit,
+            reserve=trimming.reserve,
+            previous=self._sent,
+            summary=self.state.summary,
+            may_summarise=not self.state.summary_tried,
+        )
+        match answer:
+            case Impossible():
+                return ContextOverflow(answer.reason, limit=trimming.context_limit)
+            case NeedSummary():
+                self.need = answer
+            case Send():
+                self._view = PairedMessages(answer.view)
+                self._sent = replace(answer, view=self._view)
+                self.notices += [Trimmed(answer.cut)] if answer.cut else []
+        return None
+
+    def action(self, seconds: float | None) -> Ask:
+        step = self.state.steps + 1
+        if self.need is not None:
+            request = ModelRequest(
+                summary_request(self.need),
+                instructions=SUMMARY_INSTRUCTIONS,
+                options=Options(max_tokens=self.need.room),
+                seconds=seconds,
+            )
+            return Ask(f"{step}.summary", request, "summary")
+        request = ModelRequest(
+            messages=self._view,
+            tools=self.tools,
+            tool_choice=self.spec.tool_choice if step == 1 else None,
+            instructions=self.spec.instructions,
+            options=self.spec.options,
+            stream=self.stream,
+            seconds=seconds,
+        )
+        return Ask(str(step), request)
+
+    def summarised(self, text: str) -> AgentLoopError | None:
+        """Take the summary, or trim instead when it is of no use; then plan again."""
+        self.state.summary_tried = True
+        if self.need is not None and self._meter is not None:
+            self.state.summary = accept_summary(self.need, text, self._meter) or self.state.summary
+        return self.plan()
+
+    def learn(self, response: ModelResponse) -> None:
+        """Tell the counter what the server counted, and notice a prompt that it cut without a word."""
+        if self._meter is None:
+            return
+        warning = silent_truncation(self._meter.count(self._view), response.usage.input_tokens)
+        self.notices += [Warned(warning)] if warning else []
+        provider, model = response.provider or "", response.model or ""
+        self._meter.observe(self._view, response.usage, provider=provider, model=model)
+
+    def shrink(self, error: ContextOverflow) -> bool:
+        """After an overflow: whether a shorter request is planned, which happens once in a step."""
+        trimming, meter = self._trimming, self._meter
+        if trimming is None or meter is None or trimming.policy is None or self.state.overflowed:
+            return False
+        self.state.overflowed = True
+        self.state.context_limit = limit_after_overflow(
+            meter.count(self._view),
+            reserve=trimming.reserve,
+            named_limit=error.limit,
+            named_tokens=error.prompt_tokens,
+        )
+        return self.plan() is None

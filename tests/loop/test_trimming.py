@@ -1,0 +1,127 @@
+"""Trimming, summaries and overflow as parts of a run: the history stays whole, the requests fit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import pytest
+
+from agentloop import Agent, Session, tool
+from agentloop.errors import ConfigError, ContextOverflow
+from agentloop.history.trim import KeepLast, Summarise, TokenBudget
+from agentloop.messages import AssistantMessage, Message, UserMessage
+from agentloop.model import ModelResponse, Usage
+from agentloop.parts import ToolCall
+from agentloop.testing import ScriptedModel
+
+
+class Words:
+    """A token a word."""
+
+    def count(self, messages: Sequence[Message], tools: object = ()) -> int:
+        return sum(len(str(message.text).split()) for message in messages)
+
+
+def history(turns: int) -> list[Message]:
+    out: list[Message] = []
+    for turn in range(turns):
+        out += [UserMessage(f"question number {turn}"), AssistantMessage(f"answer number {turn}")]
+    return out
+
+
+def test_a_view_is_sent_and_the_history_stays_whole():
+    model = ScriptedModel(["ok"])
+    result = Agent(model, trim=KeepLast(3)).run("and now", messages=history(5))
+    assert [m.text for m in model.requests[0].messages] == ["question number 4", "answer number 4", "and now"]
+    assert len(result.messages) == 12
+
+
+def test_a_cut_is_an_event_that_says_what_left():
+    agent = Agent(ScriptedModel(["ok"]), trim=KeepLast(3))
+    with agent.stream("and now", messages=history(5)) as events:
+        [cut] = [event.cut for event in events if event.type == "trimmed"]
+    assert [m.text for m in cut.left][:2] == ["question number 0", "answer number 0"]
+
+
+def test_a_request_that_cannot_fit_is_an_error_before_it_is_sent():
+    model = ScriptedModel([])
+    result = Agent(model, trim=TokenBudget(5, 5), counter=Words()).run("one two three four five six seven")
+    assert result.status == "model_error"
+    assert isinstance(result.error, ContextOverflow)
+
+
+def test_a_context_limit_without_a_policy_is_an_error_that_names_trim():
+    result = Agent(ScriptedModel([]), context_limit=5, counter=Words()).run("x", messages=history(3))
+    assert "trim=" in str(result.error)
+
+
+@pytest.mark.parametrize(
+    "settings", [{"context_limit": 0}, {"context_limit": 10, "reserve": 10}, {"reserve": -1}, {"reserve": 5}]
+)
+def test_numbers_that_make_no_sense_are_refused(settings: dict[str, int]):
+    with pytest.raises(ConfigError):
+        Agent(ScriptedModel([]), **settings)  # pyright: ignore[reportArgumentType]
+
+
+def test_after_an_overflow_the_run_trims_once_more_and_asks_again():
+    model = ScriptedModel([ContextOverflow("too long", limit=20, prompt_tokens=40), "ok"])
+    result = Agent(model, trim=TokenBudget(1000, 1000), counter=Words()).run("and now", messages=history(8))
+    assert result.status == "answered"
+    assert len(model.requests[1].messages) < len(model.requests[0].messages)
+    assert model.requests[1].messages[-1].text == "and now"
+
+
+def test_a_second_overflow_of_the_same_step_is_the_error():
+    model = ScriptedModel([ContextOverflow("too long"), ContextOverflow("still too long")])
+    result = Agent(model, trim=TokenBudget(1000, 1000), counter=Words()).run("and now", messages=history(8))
+    assert (result.status, str(result.error)) == ("model_error", "still too long")
+
+
+def test_a_summary_is_an_action_of_its_own_and_its_usage_counts():
+    summary = ModelResponse(AssistantMessage("we talked"), "stop", usage=Usage(10, 2))
+    model = ScriptedModel([summary, ModelResponse(AssistantMessage("ok"), "stop", usage=Usage(5, 1))])
+    agent = Agent(model, trim=Summarise(high=40, low=10), counter=Words())
+    result = agent.run("and now", messages=history(8))
+    assert (result.steps, result.usage) == (1, Usage(15, 3, requests=2))
+    assert any("we talked" in m.text for m in model.requests[1].messages)
+    assert model.requests[0].tools == ()
+
+
+@pytest.mark.parametrize("reply", ["", "S " * 5000, ContextOverflow("no")])
+def test_a_summary_that_is_of_no_use_falls_back_to_trimming(reply: object):
+    model = ScriptedModel([reply, "ok"])  # pyright: ignore[reportArgumentType]
+    agent = Agent(model, trim=Summarise(high=40, low=10), counter=Words())
+    result = agent.run("and now", messages=history(8))
+    assert (result.status, len(model.requests)) == ("answered", 2)
+
+
+def test_the_next_run_of_a_session_goes_on_with_the_summary():
+    model = ScriptedModel(["we talked", "ok", "fine"])
+    agent = Agent(model, trim=Summarise(high=45, low=10), counter=Words())
+    session = Session(agent, history(8))
+    session.run("and now")
+    session.run("more")
+    assert any("we talked" in m.text for m in model.requests[2].messages)
+    assert len(session.messages) == 20
+
+
+def test_a_server_that_cuts_the_prompt_in_silence_is_noticed():
+    reply = ModelResponse(AssistantMessage("ok"), "stop", usage=Usage(300, 2))
+    agent = Agent(ScriptedModel([reply]), context_limit=10_000, counter=Words())
+    with agent.stream("word " * 2000) as events:
+        texts = [event.text for event in events if event.type == "warning"]
+    assert "300 input tokens" in texts[0]
+
+
+def test_between_two_cuts_each_request_begins_with_the_one_before():
+    @tool
+    def look(n: int) -> str:
+        return "words " * 10
+
+    calls = [ToolCall(f"c{n}", "look", f'{{"n":{n}}}') for n in range(9)]
+    model = ScriptedModel([*calls, "done"])
+    Agent(model, tools=[look], trim=TokenBudget(60, 20), counter=Words()).run("go")
+    views = [request.messages for request in model.requests]
+    moved = [old for old, new in pairwise(views) if new[: len(old)] != old]
+    assert len(moved) == 1
