@@ -14,7 +14,7 @@ from typing import Any
 
 from agentloop.arguments import read_arguments
 from agentloop.model import ToolCallDelta
-from agentloop.shapes import as_dict, as_text
+from agentloop.shapes import as_dict
 from agentloop.wire.chat_decode import argument_text
 
 __all__ = ["CallAssembler"]
@@ -23,8 +23,17 @@ _KNOWN_KEYS = frozenset({"id", "index", "type", "function", "custom"})
 
 
 @dataclass(slots=True)
-class _Call:
+class _Piece:
+    """What one delta says of a call; "" for what it does not say."""
+
     index: int | None
+    id: str
+    name: str
+    arguments: str
+
+
+@dataclass(slots=True)
+class _Call:
     id: str = ""
     name: str = ""
     arguments: list[str] = field(default_factory=list[str])
@@ -52,6 +61,7 @@ class CallAssembler:
     def __init__(self, tools: Collection[str] = ()) -> None:
         self._tools = tools
         self._calls: list[_Call] = []
+        self._latest: dict[int, int] = {}  # the position of the latest call under an index
         self.notes: dict[str, None] = {}  # an ordered set
 
     def __bool__(self) -> bool:
@@ -63,9 +73,10 @@ class CallAssembler:
         touched: set[int] = set()
         for entry in map(as_dict, entries):
             if entry:
-                position = self._place(entry, touched)
+                piece = _piece(entry)
+                position = self._place(piece, touched)
                 touched.add(position)
-                deltas.append(self._extend(position, entry))
+                deltas.append(self._extend(position, piece, entry))
         return deltas
 
     def to_list(self) -> list[dict[str, Any]]:
@@ -74,67 +85,64 @@ class CallAssembler:
 
     # --- which call does it belong to? -------------------------------------------------------------------------------
 
-    def _place(self, entry: dict[str, Any], touched: set[int]) -> int:
-        index = entry.get("index")
-        index = index if isinstance(index, int) else None
-        call_id, name, arguments = _fields(entry)
-        if index is None:
+    def _place(self, piece: _Piece, touched: set[int]) -> int:
+        if piece.index is None:
             self.notes["a tool call delta without an index"] = None
-            position = self._by_id_or_last(call_id, name, touched)
+            position = self._by_id_or_last(piece, touched)
         else:
-            position = self._by_index(index, call_id, name)
-        if position is not None and self._starts_another(self._calls[position], call_id, name, arguments):
+            position = self._by_index(piece.index, piece)
+        if position is not None and self._starts_another(self._calls[position], piece):
             position = None
         if position is None:
-            self._calls.append(_Call(index))
-            position = len(self._calls) - 1
+            position = len(self._calls)
+            self._calls.append(_Call())
+        if piece.index is not None:
+            self._latest[piece.index] = position
         return position
 
-    def _by_index(self, index: int, call_id: str, name: str) -> int | None:
-        same = [position for position, call in enumerate(self._calls) if call.index == index]
-        if call_id:
-            for position in same:
-                if self._calls[position].id == call_id:
-                    return position
-        if same:
-            return same[-1]
-        if call_id and not name:  # an index that counts the deltas, not the calls
-            return next((i for i, call in enumerate(self._calls) if call.id == call_id), None)
-        return None
+    def _by_index(self, index: int, piece: _Piece) -> int | None:
+        latest = self._latest.get(index)
+        if not piece.id or (latest is not None and self._calls[latest].id == piece.id):
+            return latest
+        known = self._by_id(piece.id)
+        if known is not None and (latest is not None or not piece.name):
+            return known  # calls that share an index take turns, or the index counts the deltas and not the calls
+        return latest
 
-    def _by_id_or_last(self, call_id: str, name: str, touched: set[int]) -> int | None:
-        if call_id:
-            for position, call in enumerate(self._calls):
-                if call.id == call_id:
-                    return position
+    def _by_id(self, call_id: str) -> int | None:
+        return next((i for i, call in enumerate(self._calls) if call.id == call_id), None)
+
+    def _by_id_or_last(self, piece: _Piece, touched: set[int]) -> int | None:
+        known = self._by_id(piece.id) if piece.id else None
+        if known is not None:
+            return known
         last = len(self._calls) - 1
-        return None if last < 0 or (name and last in touched) else last
+        return None if last < 0 or (piece.name and last in touched) else last
 
-    def _starts_another(self, call: _Call, call_id: str, name: str, arguments: str) -> bool:
+    def _starts_another(self, call: _Call, piece: _Piece) -> bool:
         """Whether a delta that would go to `call`, by its index or for want of one, begins a new call instead."""
-        if call_id and call.id and call_id != call.id:
-            if name:  # shared index; but the same name amid the arguments is a repetition with a new id
-                return not (name == call.name and call.begun() and not call.complete())
+        if piece.id and call.id and piece.id != call.id:
+            if piece.name:  # shared index; but the same name amid the arguments is a repetition with a new id
+                return not (piece.name == call.name and call.begun() and not call.complete())
             if call.complete():
                 return True
             self.notes["a tool call whose id changes from delta to delta"] = None
             return False
-        return bool(name and arguments) and call.complete()
+        return bool(piece.name and piece.arguments) and call.complete()
 
     # --- what does it add? -------------------------------------------------------------------------------------------
 
-    def _extend(self, position: int, entry: dict[str, Any]) -> ToolCallDelta:
+    def _extend(self, position: int, piece: _Piece, entry: dict[str, Any]) -> ToolCallDelta:
         call = self._calls[position]
-        call_id, name, arguments = _fields(entry)
-        call.id = call.id or call_id
-        if name:
-            call.name = self._joined_name(call.name, name)
-        if arguments:
-            call.arguments.append(arguments)
+        call.id = call.id or piece.id
+        if piece.name:
+            call.name = self._joined_name(call.name, piece.name)
+        if piece.arguments:
+            call.arguments.append(piece.arguments)
         call.custom = call.custom or entry.get("type") == "custom"
         if not entry.keys() <= _KNOWN_KEYS:
             call.extra |= {key: value for key, value in entry.items() if key not in _KNOWN_KEYS}
-        return ToolCallDelta(position, call.id, call.name, arguments)
+        return ToolCallDelta(position, call.id, call.name, piece.arguments)
 
     def _joined_name(self, so_far: str, piece: str) -> str:
         joined = so_far + piece
@@ -145,9 +153,13 @@ class CallAssembler:
         return piece if piece in self._tools and so_far not in self._tools else joined
 
 
-def _fields(entry: dict[str, Any]) -> tuple[str, str, str]:
-    """Id, name and the piece of arguments, each "" where it is missing."""
+def _piece(entry: dict[str, Any]) -> _Piece:
     inner = as_dict(entry.get("function")) or as_dict(entry.get("custom"))
-    call_id = entry.get("id")
+    index, call_id, name = entry.get("index"), entry.get("id"), inner.get("name")
     arguments = inner.get("arguments", inner.get("input"))
-    return "" if call_id is None else str(call_id).strip(), as_text(inner.get("name")) or "", argument_text(arguments)
+    return _Piece(
+        index if isinstance(index, int) else None,
+        "" if call_id is None else str(call_id).strip(),
+        name if isinstance(name, str) else "",
+        arguments if isinstance(arguments, str) else argument_text(arguments),
+    )

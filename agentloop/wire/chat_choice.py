@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Any, cast
+from typing import Any
 
 from agentloop.model import ModelEvent, ReasoningDelta, RefusalDelta, TextDelta
 from agentloop.parts import ReasoningPart, RefusalPart, TextPart
@@ -47,12 +47,9 @@ class ChoiceAssembler:
             self.finish_reason = reason
         if logprobs := choice.get("logprobs"):
             self._add_logprobs(as_dict(logprobs))
-        delta = choice.get("delta")
+        delta: dict[str, Any] = choice.get("delta") or choice.get("message") or {}  # some send the whole in one chunk
         if type(delta) is not dict:
-            delta = choice.get("message")  # of a server that sends its whole reply as one chunk
-            if type(delta) is not dict:
-                return
-        delta = cast("dict[str, Any]", delta)
+            return
         content = delta.get("content")
         if len(delta) == 1 and type(content) is str and self._think is None:  # most deltas: text and nothing else
             if content:

@@ -128,7 +128,7 @@ class ReplyReader:
         message = as_dict(choice.get("message"))
         told = list(notes)
         if calls := len(as_list(message.get("tool_calls"))):
-            told.append(f"{calls} tool calls of an unfinished reply were left out")
+            told.append(f"tool calls of an unfinished reply were left out: {calls}")
         bare = {key: value for key, value in message.items() if key not in ("tool_calls", "function_call")}
         return self._response(body, {**choice, "message": bare}, (), told)
 

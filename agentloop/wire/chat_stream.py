@@ -74,6 +74,7 @@ class ChatAssembler:
         if self.finished:
             return
         self._unread = None
+        chunk: dict[str, Any]  # if it is one; `cast` would cost a call for each chunk
         try:
             chunk = loads(data)
         except ValueError:
@@ -81,24 +82,22 @@ class ChatAssembler:
             return
         if type(chunk) is not dict or name == "error" or "error" in chunk or "x_groq" in chunk:
             self._refuse(name, chunk)
-        chunk = cast("dict[str, Any]", chunk)
         self._top |= chunk
         if not self._id or not self._model:
             self._id = self._id or chunk.get("id")
             self._model = self._model or chunk.get("model")
         if usage := chunk.get("usage"):
             self._usage = usage
-        choices = chunk.get("choices")
-        if type(choices) is not list:
+        choices: list[dict[str, Any]] = chunk.get("choices") or []
+        if type(choices) is not list or not choices:
             self._refuse(name, chunk)
             return
-        for choice in cast("list[Any]", choices):
+        for choice in choices:
             self._take_choice(choice, events)
 
-    def _take_choice(self, choice: Any, events: list[ModelEvent]) -> None:
+    def _take_choice(self, choice: dict[str, Any], events: list[ModelEvent]) -> None:
         if type(choice) is not dict:
             return
-        choice = cast("dict[str, Any]", choice)
         index = choice.get("index")
         if not index:
             self._first.take(choice, events)
@@ -153,7 +152,7 @@ class ChatAssembler:
 
     def _read_as_whole(self, body: bytes, events: list[ModelEvent]) -> None:
         """A body without a single event: nothing but comments, or no stream at all."""
-        if all(line.startswith(b":") for line in body.split() if line):
+        if all(line.startswith(b":") for line in body.splitlines() if line.strip()):
             raise self._interrupted("before its first event")
         response = self._reader.decode(body, history=self._history)
         self.finished = True
