@@ -73,7 +73,8 @@ def _kind(character: str) -> str:
 # Key shapes of the vendors; a digit or star is asked for, so that words such as "sk-learn-contrib" stay.
 # A key may stand behind a JSON escape (`\n`, `\u00e9`) or a letter that is not ASCII, so `\b` is not its border.
 _SHAPES = (
-    r"(?:(?<![A-Za-z0-9_])|(?<=\\[bfnrt])|(?<=\\u[0-9a-fA-F]{4}))(?:sk|gsk|xai|hf|pplx|nvapi|rk|pk|fw|tgp|csk)[-_](?=[\w*.-]*[\d*])[\w*.-]{8,}"
+    r"(?:(?<![A-Za-z0-9_])|(?<=\\[bfnrt])|(?<=\\u[0-9a-fA-F]{4}))"
+    r"(?:sk|gsk|xai|hf|pplx|nvapi|rk|pk|fw|tgp|csk)[-_](?=[\w*.-]*[\d*])[\w*.-]{8,}"
     r"|\bAIza[\w-]{20,}"
     r"|\beyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]*"  # a JSON web token
 )
