@@ -12,7 +12,6 @@ from typing import Any, Generic, Literal, TypeAlias, TypedDict, TypeVar, Unpack
 from agentloop.cancel import CancelSignal
 from agentloop.errors import ConfigError
 from agentloop.history.answers import Policy as TrimPolicy
-from agentloop.history.summary import Summary
 from agentloop.history.tokens import TokenCounter
 from agentloop.loop.actions import Decided
 from agentloop.loop.asking import Trimming
@@ -53,6 +52,8 @@ class AgentSettings(TypedDict, total=False):
     trim             a trimming policy of `agentloop.history`: what requests show of a long history
     context_limit    tokens of the model's context; no request passes it less `reserve`, which is for the answer
     counter          a TokenCounter; by default an estimate that corrects itself
+    on_prefix_change "warn" (default), "error" or "ignore": when a request does not begin as the one before did, so that
+                     the provider's prompt cache is lost; cuts by `trim` do not count
     before_model     functions of a request that return the request to send, in order
     after_tool       functions of a call and its result that return the result to keep, in order
     approval_key     bytes; then a permission counts only with a digest signed by this key (see `Run.digest`)
@@ -75,6 +76,7 @@ class AgentSettings(TypedDict, total=False):
     context_limit: int | None
     reserve: int
     counter: TokenCounter | None
+    on_prefix_change: Literal["warn", "error", "ignore"]
     before_model: Iterable[BeforeModel]
     after_tool: Iterable[AfterTool]
     approval_key: bytes | None
@@ -90,8 +92,9 @@ class _Bundle(Generic[M]):
         unknown = set(settings) - AgentSettings.__annotations__.keys()
         if unknown:
             raise ConfigError(f"unknown agent setting {', '.join(sorted(unknown))}: see AgentSettings")
-        if settings.get("on_tool_error", "observe") not in ("observe", "stop"):
-            raise ConfigError(f"on_tool_error is 'observe' or 'stop', not {settings.get('on_tool_error')!r}")
+        for name, words in (("on_tool_error", ("observe", "stop")), ("on_prefix_change", ("warn", "error", "ignore"))):
+            if settings.get(name, words[0]) not in words:
+                raise ConfigError(f"{name} is one of {', '.join(words)}, not {settings.get(name)!r}")
         self.toolbox = Toolbox(settings.get("tools", ()))
         self.spec = RunSpec(
             instructions=settings.get("instructions"),
@@ -112,6 +115,7 @@ class _Bundle(Generic[M]):
             accept=settings.get("accept"),
             before_model=tuple(settings.get("before_model", ())),
             after_tool=tuple(settings.get("after_tool", ())),
+            on_prefix_change=settings.get("on_prefix_change", "warn"),
             max_parallel=settings.get("max_parallel", 8),
             on_progress=settings.get("on_progress"),
             clock=settings.get("clock", time.monotonic),
@@ -121,13 +125,13 @@ class _Bundle(Generic[M]):
         )
         self.approval_key = settings.get("approval_key")
 
-    def start(self, prompt: Prompt, messages: History, summary: Summary | None) -> Run:
+    def start(self, prompt: Prompt, messages: History, after: Run | None) -> Run:
         given = list(messages_from(messages))
         if prompt is not None:
             given.append(prompt if isinstance(prompt, UserMessage) else UserMessage(_content(prompt)))
         if not given:
             raise ConfigError("nothing to ask: give a text, or messages= that end in a user message")
-        return Run(given, spec=self.spec, id=secrets.token_hex(8), summary=summary)
+        return Run(given, spec=self.spec, id=secrets.token_hex(8), after=after)
 
     def reopen(self, run: Run | RunResult, decisions: Decisions | None, *, stream: bool) -> tuple[Run, list[RunEvent]]:
         run = run.run if isinstance(run, RunResult) else run
@@ -165,10 +169,10 @@ class Agent:
         self._bundle = _Bundle(model, settings)
         self.model = model
 
-    def start(self, prompt: Prompt, *, messages: History = (), summary: Summary | None = None) -> Run:
-        """A run that has not begun: nothing is sent until it is given to `resume` or `stream`. `summary` is
-        what an earlier run over these messages made of the older ones (`Run.summary`)."""
-        return self._bundle.start(prompt, messages, summary)
+    def start(self, prompt: Prompt, *, messages: History = (), after: Run | None = None) -> Run:
+        """A run that has not begun: nothing is sent until it is given to `resume` or `stream`. `after` is
+        the run that `messages` come from, so that its summary goes on serving."""
+        return self._bundle.start(prompt, messages, after)
 
     def run(self, prompt: Prompt, *, messages: History = ()) -> RunResult:
         """Run to the end and return the result, whatever its status. `messages` is the history to continue from."""
@@ -201,9 +205,9 @@ class AsyncAgent:
         self._bundle = _Bundle(model, settings)
         self.model = model
 
-    def start(self, prompt: Prompt, *, messages: History = (), summary: Summary | None = None) -> Run:
+    def start(self, prompt: Prompt, *, messages: History = (), after: Run | None = None) -> Run:
         """As `Agent.start`; it is not a coroutine, since nothing is sent."""
-        return self._bundle.start(prompt, messages, summary)
+        return self._bundle.start(prompt, messages, after)
 
     async def run(self, prompt: Prompt, *, messages: History = ()) -> RunResult:
         """As `Agent.run`."""

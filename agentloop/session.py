@@ -7,7 +7,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from agentloop.agent import Decisions, Prompt
 from agentloop.errors import SessionError
-from agentloop.history.summary import Summary
+from agentloop.history.ledger import Ledger
 from agentloop.loop.result import RunResult
 from agentloop.loop.run import Run
 from agentloop.messages import Message, messages_from
@@ -23,7 +23,7 @@ class Runner(Protocol[ResultT, StreamT]):
     """An agent, sync or async: its results and streams are what the session hands on."""
 
     def start(
-        self, prompt: Prompt, *, messages: Iterable[Message | Mapping[str, Any]] = (), summary: Summary | None = None
+        self, prompt: Prompt, *, messages: Iterable[Message | Mapping[str, Any]] = (), after: Run | None = None
     ) -> Run: ...
     def resume(self, run: Run | RunResult, decisions: Decisions | None = None) -> ResultT: ...
     def stream(
@@ -71,6 +71,13 @@ class Session(Generic[ResultT, StreamT]):
             raise SessionError("no run waits for a decision: ask with run() or stream()")
         return self.agent.resume(self.pending_run, decisions)
 
+    def context(self) -> Ledger:
+        """What the last request held: tokens by instruction, tool and message, known and estimated, and the last cut.
+        SessionError before the first run."""
+        if self._run is None:
+            raise SessionError("nothing has been asked yet")
+        return self._run.context()
+
     def clear(self) -> None:
         """Forget the conversation. SessionError while a run is open."""
         self._refuse_while_open()
@@ -78,8 +85,7 @@ class Session(Generic[ResultT, StreamT]):
 
     def _begin(self, prompt: Prompt) -> Run:
         self._refuse_while_open()
-        summary = self._run.summary if self._run else None
-        self._run = self.agent.start(prompt, messages=self.messages, summary=summary)
+        self._run = self.agent.start(prompt, messages=self.messages, after=self._run)
         return self._run
 
     def _refuse_while_open(self) -> None:

@@ -6,12 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from agentloop.errors import AgentLoopError, ConfigError, ContextOverflow
-from agentloop.history.answers import Impossible, NeedSummary, Policy, Send
+from agentloop.history.answers import Cut, Impossible, NeedSummary, Policy, Send
+from agentloop.history.ledger import Ledger, ledger
 from agentloop.history.meter import Meter
 from agentloop.history.plan import check_limits, limit_after_overflow, plan_view
 from agentloop.history.summary import SUMMARY_INSTRUCTIONS, accept_summary, summary_request
 from agentloop.history.tokens import EstimateCounter, TokenCounter, silent_truncation
 from agentloop.loop.actions import Ask
+from agentloop.loop.guard import PrefixGuard
 from agentloop.loop.result import RunEvent, Trimmed, Warned
 from agentloop.loop.state import RunSpec, RunState
 from agentloop.model import ModelRequest, ModelResponse, Options, ToolSpec
@@ -60,6 +62,8 @@ class Asking:
         self._trimming: Trimming | None = None
         self._meter: Meter | None = None
         self._sent: Send | None = None
+        self.last_cut: Cut | None = None
+        self.guard = PrefixGuard()
 
     def equip(self, tools: Sequence[ToolSpec], stream: bool, trimming: Trimming | None) -> None:
         self.tools, self.stream, self._trimming = tuple(tools), stream, trimming
@@ -91,7 +95,10 @@ class Asking:
             case Send():
                 self._view = PairedMessages(answer.view)
                 self._sent = replace(answer, view=self._view)
-                self.notices += [Trimmed(answer.cut)] if answer.cut else []
+                self.last_cut = answer.cut or self.last_cut
+                if answer.cut:
+                    self.notices.append(Trimmed(answer.cut))
+                    self.guard.last = None  # what moves now was said
         return None
 
     def action(self, seconds: float | None) -> Ask:
@@ -130,6 +137,11 @@ class Asking:
         self.notices += [Warned(warning)] if warning else []
         provider, model = response.provider or "", response.model or ""
         self._meter.observe(self._view, response.usage, provider=provider, model=model)
+
+    def ledger(self) -> Ledger:
+        """What the context holds, by the counter (or an estimate, where nothing is trimmed)."""
+        meter = self._meter or Meter(EstimateCounter(), instructions=self.spec.instructions, tools=self.tools)
+        return ledger(self._view, meter, last_cut=self.last_cut)
 
     def shrink(self, error: ContextOverflow) -> bool:
         """After an overflow: whether a shorter request is planned, which happens once in a step."""

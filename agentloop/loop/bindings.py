@@ -6,7 +6,7 @@ import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Generic, TypeAlias, TypeVar
+from typing import Generic, Literal, TypeAlias, TypeVar
 
 from agentloop.cancel import CancelSignal
 from agentloop.loop.actions import Decide, Execute, Resolve, Resolved
@@ -38,6 +38,7 @@ class Bindings(Generic[M]):
     accept: Accept | None = None
     before_model: tuple[BeforeModel, ...] = ()
     after_tool: tuple[AfterTool, ...] = ()
+    on_prefix_change: Literal["warn", "error", "ignore"] = "warn"
     max_parallel: int = 8
     on_progress: Callable[[ToolCall, str], None] | None = None
     clock: Callable[[], float] = time.monotonic
@@ -58,6 +59,15 @@ class Bindings(Generic[M]):
         if self.policy is None or isinstance(prepare(self.toolbox, action.call), ToolResult):
             return Allow()
         return decide(self.policy, ToolRequest.of(action.call, self.toolbox.get(action.call.name)))
+
+    def judge_prefix(self, run: Run, request: ModelRequest) -> str | None:
+        """What to say when the provider's prompt cache will not serve this request; None when all is well."""
+        if self.on_prefix_change == "ignore":
+            return None
+        path = run.moved(request)
+        if path is None:
+            return None
+        return f"the request does not go on from the last one: {path} changed, so the provider's prompt cache is lost"
 
     def resolve(self, action: Resolve) -> Resolved:
         """A call in doubt runs again if its tool says that this does no harm; else the model is told of the doubt."""

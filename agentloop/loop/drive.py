@@ -28,7 +28,7 @@ from agentloop.loop.actions import (
     Stop,
 )
 from agentloop.loop.bindings import Bindings
-from agentloop.loop.result import DecisionNeeded, RunEvent, RunFinished
+from agentloop.loop.result import DecisionNeeded, RunEvent, RunFinished, Warned
 from agentloop.loop.run import Run
 from agentloop.messages import ToolResult
 from agentloop.model import Model, ModelResponse
@@ -91,6 +91,12 @@ class Driver:
         request = replace(action.request, cancel=self.cancel)
         for hook in self.bindings.before_model:
             request = wait_for(hook(request))
+        moved = self.bindings.judge_prefix(self.run, request) if action.purpose == "step" else None
+        if moved and self.bindings.on_prefix_change == "error":
+            yield from self._tell(Failed(action.key, ModelError(moved)))
+            return
+        if moved:
+            yield Warned(moved)
         self._partial.clear()
         response: ModelResponse | None = None
         try:

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Sequence
 from agentloop.errors import (
     ConfigError,
 )
-from agentloop.history.summary import Summary
+from agentloop.history.ledger import Ledger
 from agentloop.loop.actions import (
     Action,
     Cancelled,
@@ -35,7 +35,7 @@ from agentloop.loop.result import (
 from agentloop.loop.state import RunSpec, RunState, dump, load
 from agentloop.loop.transition import Transition
 from agentloop.messages import Message, ToolCall
-from agentloop.model import ToolSpec
+from agentloop.model import ModelRequest, ToolSpec
 from agentloop.pairing import PairedMessages, repair
 from agentloop.tools.approval import approval_digest
 
@@ -43,7 +43,10 @@ __all__ = ["Run", "RunSpec"]
 
 
 class Run:
-    """One run, from a user message to a stop. `Agent.start` makes one and the drivers move it."""
+    """One run, from a user message to a stop. `Agent.start` makes one and the drivers move it.
+
+    `after` is the run that this one continues: its summary goes on standing for the older messages.
+    """
 
     def __init__(
         self,
@@ -51,11 +54,13 @@ class Run:
         *,
         spec: RunSpec | None = None,
         id: str = "run",
-        summary: Summary | None = None,
+        after: Run | None = None,
     ) -> None:
         repaired = repair(messages)
+        summary = after._state.summary if after else None
         state = RunState(list(repaired.messages), repairs=repaired.repairs, summary=summary)
         self._set(id, spec or RunSpec(), state)
+        self._asking.guard.last = after._asking.guard.last if after else None
 
     def _set(self, id: str, spec: RunSpec, state: RunState) -> None:
         self.id, self.spec, self._state = id, spec, state
@@ -80,10 +85,13 @@ class Run:
                 return "needs_approval"
         return self._state.status
 
-    @property
-    def summary(self) -> Summary | None:
-        """What stands for the older messages in requests, for whoever continues this history."""
-        return self._state.summary
+    def context(self) -> Ledger:
+        """Tokens of the next request by instruction, tool schema and message, known and estimated."""
+        return self._asking.ledger()
+
+    def moved(self, request: ModelRequest) -> str | None:
+        """The JSON path at which `request`, about to be sent, does not go on from the last one; None when it does."""
+        return self._asking.guard.check(request)
 
     @property
     def ended(self) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -11,7 +12,7 @@ from agentloop import Agent, Session, tool
 from agentloop.errors import ConfigError, ContextOverflow
 from agentloop.history.trim import KeepLast, Summarise, TokenBudget
 from agentloop.messages import AssistantMessage, Message, UserMessage
-from agentloop.model import ModelResponse, Usage
+from agentloop.model import ModelRequest, ModelResponse, Usage
 from agentloop.parts import ToolCall
 from agentloop.testing import ScriptedModel
 
@@ -125,3 +126,60 @@ def test_between_two_cuts_each_request_begins_with_the_one_before():
     views = [request.messages for request in model.requests]
     moved = [old for old, new in pairwise(views) if new[: len(old)] != old]
     assert len(moved) == 1
+
+
+# --- the guard of the prompt cache -----------------------------------------------------------------------------------
+
+
+def clocked(**settings: str) -> tuple[Agent, ScriptedModel]:
+    ticks = iter(range(100))
+    model = ScriptedModel([ToolCall("c1", "nothing"), "done"])
+
+    @tool
+    def nothing() -> str:
+        return ""
+
+    def clock(request: ModelRequest) -> ModelRequest:
+        return replace(request, instructions=f"it is {next(ticks)}")
+
+    return Agent(model, tools=[nothing], before_model=[clock], **settings), model  # pyright: ignore[reportArgumentType]
+
+
+def test_a_clock_in_the_instructions_is_warned_about_with_its_path():
+    agent, _ = clocked()
+    with agent.stream("go") as events:
+        [warning] = [event.text for event in events if event.type == "warning"]
+    assert "instructions changed" in warning
+
+
+def test_with_error_the_request_is_not_sent():
+    agent, model = clocked(on_prefix_change="error")
+    result = agent.run("go")
+    assert (result.status, len(model.requests)) == ("model_error", 1)
+
+
+def test_with_ignore_nothing_is_said():
+    agent, _ = clocked(on_prefix_change="ignore")
+    with agent.stream("go") as events:
+        assert not [event for event in events if event.type == "warning"]
+
+
+def test_a_plain_run_goes_on_from_request_to_request():
+    @tool
+    def nothing() -> str:
+        return ""
+
+    session = Session(
+        Agent(ScriptedModel([ToolCall("c1", "nothing"), "a", "b"]), tools=[nothing], on_prefix_change="error")
+    )
+    assert [session.run("x").status, session.run("y").status] == ["answered", "answered"]
+
+
+def test_the_context_of_a_session_is_told_by_message_and_tool():
+    @tool
+    def nothing() -> str:
+        return ""
+
+    session = Session(Agent(ScriptedModel(["fine"]), tools=[nothing], instructions="be brief"))
+    session.run("hello there")
+    assert [row.name for row in session.context().rows] == ["instructions", "nothing", "user"]
