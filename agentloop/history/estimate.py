@@ -30,11 +30,18 @@ def _ascii_class(char: str) -> str:
 
 
 _CLASSES = _classes()
-_WEIGHTS = ((b"a", 0.11), (b".", 0.56), (b"n", 0.93), (b" ", 0.58), (b"  ", -0.87))
+_ALWAYS = ((b"a", 0.11), (b".", 0.56), (b"n", 0.93), (b" ", 0.58), (b"  ", -0.87))
 _WITH_CAPITALS = ((b"aA", 1.52), (b".A", 0.60))
 _WITH_DIGITS = ((b"a0", 1.32), (b"0a", 0.25), (b".0", 0.85))
 _WITH_BOTH = ((b"A0", 0.54), (b"0A", 1.17))
 _CAPITAL, _DIGIT = 0.27, 0.30
+# By whether the text has capitals and digits: what cannot occur is not counted.
+_WEIGHTS = {
+    (False, False): _ALWAYS,
+    (True, False): _ALWAYS + _WITH_CAPITALS,
+    (False, True): _ALWAYS + _WITH_DIGITS,
+    (True, True): _ALWAYS + _WITH_CAPITALS + _WITH_DIGITS + _WITH_BOTH,
+}
 # The corpus says nothing of the last five: they are set by hand, on the high side.
 _BEYOND_ASCII = (
     (b"e", 0.93),  # accented Latin
@@ -52,19 +59,12 @@ _BEYOND_ASCII = (
 def estimate_tokens(text: str) -> float:
     """Tokens in `text`; 0 for an empty one. Not rounded, so that many small estimates add up well."""
     classes = text.encode("utf-8", "surrogatepass").translate(_CLASSES)
-    capitals, digits = classes.count(b"A"), classes.count(b"0")
-    total = _CAPITAL * capitals + _DIGIT * digits + _sum(classes, _WEIGHTS)
-    if capitals:
-        total += _sum(classes, _WITH_CAPITALS)
-    if digits:
-        total += _sum(classes, _WITH_DIGITS)
-    if capitals and digits:
-        total += _sum(classes, _WITH_BOTH)
-    return total if text.isascii() else total + _sum(classes, _BEYOND_ASCII)
-
-
-def _sum(classes: bytes, weights: tuple[tuple[bytes, float], ...]) -> float:
-    total = 0.0
+    count = classes.count
+    capitals, digits = count(b"A"), count(b"0")
+    weights = _WEIGHTS[bool(capitals), bool(digits)]
+    if not text.isascii():
+        weights += _BEYOND_ASCII
+    total = _CAPITAL * capitals + _DIGIT * digits
     for pattern, weight in weights:
-        total += weight * classes.count(pattern)
+        total += weight * count(pattern)
     return total

@@ -77,8 +77,7 @@ def _head_rows(meter: Meter) -> list[LedgerRow]:
     head: list[tuple[Kind, str, float]] = []
     if meter.instructions:
         head.append(("instructions", "instructions", estimate_tokens(meter.instructions)))
-    for tool in meter.tools:
-        head.append(("tool", _tool_name(tool), tool_tokens(tool, estimate_tokens)))
+    head.extend(("tool", _tool_name(tool), tool_tokens(tool, estimate_tokens)) for tool in meter.tools)
     shares = _shares(meter.fixed, [weight for _, _, weight in head])
     return [LedgerRow(kind, name, tokens) for (kind, name, _), tokens in zip(head, shares, strict=True)]
 

@@ -97,7 +97,7 @@ class Meter:
     def size(self, messages: Sequence[Message]) -> int:
         """Tokens of one whole group by itself."""
         if self._sizing is not None:
-            return sum(self._sizing.size(message) for message in messages)
+            return sum(map(self._sizing.size, messages))
         return self.counter.count(messages) - (self._overhead or 0)
 
     def _group(self, index: int) -> tuple[Message, ...]:

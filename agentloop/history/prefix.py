@@ -55,9 +55,11 @@ def _difference(before: Any, after: Any, path: str) -> str | None:
         return _in_objects(as_dict(before), as_dict(after), path)
     if isinstance(before, list) and isinstance(after, list):
         return _in_lists(as_list(before), as_list(after), path)
-    same: bool = before == after
-    # 1, 1.0 and true are equal in Python and different bytes.
-    return None if same and before.__class__ is after.__class__ else path
+    return None if _same(before, after) else path
+
+
+def _same(before: Any, after: Any) -> bool:
+    return type(before) is type(after) and before == after  # 1, 1.0 and true are equal, and different bytes
 
 
 def _in_objects(before: Mapping[str, Any], after: Mapping[str, Any], path: str) -> str | None:

@@ -46,7 +46,8 @@ def message_tokens(message: Message, text: CountText) -> int:
     elif content is not None:
         total += sum(_part_tokens(part, text) for part in content if not isinstance(part, ToolCall))
     if isinstance(message, AssistantMessage):
-        total += sum(_CALL_TOKENS + text(call.name) + text(call.arguments) for call in message.tool_calls)
+        for call in message.tool_calls:
+            total += _CALL_TOKENS + text(call.name) + text(call.arguments)
     if not isinstance(message, ToolMessage) and message.name:
         total += 1 + text(message.name)
     return round(total)
@@ -123,10 +124,9 @@ class SizeCache:
         if entry is not None:
             return entry[1]
         entry = self._older.get(id(message)) or (message, self._size_message(message))
-        with self._lock:
-            if len(self._sizes) >= self.MOST_SIZES:
-                self._older, self._sizes = self._sizes, {}
-            self._sizes[id(message)] = entry  # it holds the message, so the id stays taken
+        if len(self._sizes) >= self.MOST_SIZES:
+            self._older, self._sizes = self._sizes, {}
+        self._sizes[id(message)] = entry  # it holds the message, so the id stays taken
         return entry[1]
 
     def tool_size(self, tool: AnyTool) -> int:
