@@ -148,7 +148,9 @@ def test_the_nearest_exchange_is_the_one_with_the_fewest_differences(write: Writ
 
 
 def test_a_long_text_is_shown_around_the_difference(write: Write, asked: Any) -> None:
-    text = mismatch(write(asked("x" * 500 + "A" + "y" * 500)), json=asked("x" * 500 + "B" + "y" * 500)["request"]["body"])
+    text = mismatch(
+        write(asked("x" * 500 + "A" + "y" * 500)), json=asked("x" * 500 + "B" + "y" * 500)["request"]["body"]
+    )
     assert "xA" in text
     assert "xB" in text
     assert "x" * 100 not in text

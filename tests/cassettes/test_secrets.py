@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from itertools import pairwise
 from pathlib import Path
 from urllib.parse import quote
 
@@ -163,9 +164,7 @@ def test_a_key_that_is_split_between_events_goes() -> None:
 
 def test_interleaved_calls_are_joined_by_their_own_index() -> None:
     pieces = [(0, "sk-REC"), (1, "plain"), (0, "-123456"), (1, " text")]
-    events = [
-        b'data: {"calls":[{"index":%d,"arguments":"%s"}]}\n\n' % (index, text.encode()) for index, text in pieces
-    ]
+    events = [b'data: {"calls":[{"index":%d,"arguments":"%s"}]}\n\n' % (index, text.encode()) for index, text in pieces]
     joined = b"".join(scrubbed(*events))
     assert b"REC" not in joined
     assert b"123456" not in joined
@@ -187,7 +186,7 @@ def test_a_clean_stream_is_left_as_it_is() -> None:
 def test_no_split_lets_a_key_through(text: str, cuts: list[int]) -> None:
     content = f"data: {text} {KEY} {text}\n\n".encode()
     borders = sorted({0, len(content), *(cut for cut in cuts if cut < len(content))})
-    chunks = [content[start:end] for start, end in zip(borders, borders[1:], strict=False)]
+    chunks = [content[start:end] for start, end in pairwise(borders)]
     assert b"".join(scrubbed(*chunks)) == content.replace(KEY.encode(), b"***")
 
 
