@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
-from agentloop.mock import chat
-from agentloop.mock.checks import check_chat_request
+from agentloop.mock.chat import CHAT
 from agentloop.mock.conversation import Scenario, limited
+from agentloop.mock.dialect import Dialect, Rendering
 from agentloop.mock.refusal import Refused, error_body
 from agentloop.testing.fault_steps import Answer
 
@@ -19,7 +19,8 @@ __all__ = ["MODEL", "MockApp"]
 
 MODEL = "agentloop-mock-rules"
 _ABOUT = "A rule-driven stand-in for tests and demonstrations. No model answers here."
-_METHODS = {"/chat/completions": "POST", "/models": "GET", f"/models/{MODEL}": "GET", "/health": "GET"}
+_DIALECTS: dict[str, Dialect] = {dialect.path: dialect for dialect in (CHAT,)}
+_METHODS = {**dict.fromkeys(_DIALECTS, "POST"), **dict.fromkeys(("/models", f"/models/{MODEL}", "/health"), "GET")}
 
 
 class MockApp:
@@ -50,11 +51,11 @@ class MockApp:
         if path.startswith("/models"):
             model = {"id": MODEL, "object": "model", "created": 0, "owned_by": "agentloop", "description": _ABOUT}
             return _json(200, {"object": "list", "data": [model]} if path == "/models" else model, number)
-        return self._chat(body, number)
+        return self._reply(_DIALECTS[path], body, number)
 
     def is_model_call(self, method: str, target: str) -> bool:
         """Whether a request asks for a reply; only such requests meet faults."""
-        return method == "POST" and _path(target) == "/chat/completions"
+        return method == "POST" and _path(target) in _DIALECTS
 
     def _check_key(self, headers: Mapping[str, str]) -> dict[str, Any] | None:
         given = headers.get("authorization", "").removeprefix("Bearer ")
@@ -64,17 +65,17 @@ class MockApp:
             return error_body("You didn't provide an API key. Send it as 'Authorization: Bearer YOUR_KEY'.")
         return error_body("Incorrect API key provided.", code="invalid_api_key")
 
-    def _chat(self, body: bytes, number: int) -> Answer:
+    def _reply(self, dialect: Dialect, body: bytes, number: int) -> Answer:
         try:
             request = json.loads(body)
         except ValueError as problem:
             return _refusal(400, error_body(f"We could not parse the JSON body of your request: {problem}."), number)
-        refused = check_chat_request(request)
+        refused = dialect.check(request)
         if refused is not None:
             return _refusal(400, refused, number)
         if (request.get("n") or 1) > 1:
             return _refusal(400, error_body("The mock provider gives one choice: leave out 'n'.", param="n"), number)
-        question = chat.read(request)
+        question = dialect.read(request)
         try:
             reply = limited(self._scenario(question), question)
         except Refused as problem:
@@ -82,11 +83,11 @@ class MockApp:
         except Exception as problem:  # a user's function: its mistake must reach the test and not kill the server
             message = f"The scenario raised {type(problem).__name__}: {problem}"
             return _refusal(500, error_body(message, type="server_error"), number)
-        reply_id = f"chatcmpl-mock-{number}"
+        rendering = Rendering(request, f"mock-{number}", MODEL)
         if request.get("stream"):
-            pieces = tuple(chat.streamed(reply, request, reply_id, MODEL))
+            pieces = tuple(dialect.streamed(reply, rendering))
             return Answer(200, _headers(number, "text/event-stream; charset=utf-8"), pieces, stream=True)
-        return _json(200, chat.whole(reply, request, reply_id, MODEL), number)
+        return _json(200, dialect.whole(reply, rendering), number)
 
 
 def _path(target: str) -> str:

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
+from agentloop.mock.checks import check_chat_request
 from agentloop.mock.conversation import Call, Offer, Question, Reply, Turn, tokens_of
+from agentloop.mock.dialect import Dialect, Rendering
 from agentloop.shapes import as_dict, as_list
 
-__all__ = ["read", "streamed", "whole"]
+__all__ = ["CHAT"]
 
 
-def read(body: dict[str, Any]) -> Question:
-    """The question of a request that has passed the checks."""
+def _read(body: Mapping[str, Any]) -> Question:
     must_call, tools = _choose(body.get("tool_choice"), [_offer(tool) for tool in as_list(body.get("tools"))])
     stop = body.get("stop")
     return Question(
@@ -77,8 +78,7 @@ def _output_schema(response_format: dict[str, Any]) -> dict[str, Any] | None:
 # --- writing ---------------------------------------------------------------------------------------------------------
 
 
-def whole(reply: Reply, request: dict[str, Any], reply_id: str, model: str) -> dict[str, Any]:
-    """The body of a reply that is not streamed."""
+def _whole(reply: Reply, rendering: Rendering) -> dict[str, Any]:
     message: dict[str, Any] = {"role": "assistant", "content": reply.text or (None if reply.calls else "")}
     message["refusal"] = None
     if reply.reasoning:
@@ -89,22 +89,30 @@ def whole(reply: Reply, request: dict[str, Any], reply_id: str, model: str) -> d
             for call in reply.calls
         ]
     choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": reply.finish_word}
-    head = {"id": reply_id, "object": "chat.completion", "created": int(time.time()), "model": model}
-    return {**head, "choices": [choice], "usage": _usage(reply, request)}
+    return {**_head("chat.completion", rendering), "choices": [choice], "usage": _usage(reply, rendering.request)}
 
 
-def streamed(reply: Reply, request: dict[str, Any], reply_id: str, model: str) -> list[bytes]:
-    """The events of a streamed reply, each as its bytes. With `include_usage` a last chunk without choices has the
-    usage, and all others have `usage: null`, as OpenAI's API description has it."""
-    with_usage = bool(as_dict(request.get("stream_options")).get("include_usage"))
-    head = {"id": reply_id, "object": "chat.completion.chunk", "created": int(time.time()), "model": model}
+def _head(kind: str, rendering: Rendering) -> dict[str, Any]:
+    return {
+        "id": f"chatcmpl-{rendering.reply_id}",
+        "object": kind,
+        "created": int(time.time()),
+        "model": rendering.model,
+    }
+
+
+def _streamed(reply: Reply, rendering: Rendering) -> list[bytes]:
+    """With `include_usage` a last chunk without choices has the usage, and all others have `usage: null`, as OpenAI's
+    API description has it."""
+    with_usage = bool(as_dict(rendering.request.get("stream_options")).get("include_usage"))
+    head = _head("chat.completion.chunk", rendering)
     tail: dict[str, Any] = {"usage": None} if with_usage else {}
     chunks = [
         {**head, "choices": [{"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}], **tail}
         for delta, finish in _deltas(reply)
     ]
     if with_usage:
-        chunks.append({**head, "choices": [], "usage": _usage(reply, request)})
+        chunks.append({**head, "choices": [], "usage": _usage(reply, rendering.request)})
     return [*(_event(json.dumps(chunk, ensure_ascii=False)) for chunk in chunks), _event("[DONE]")]
 
 
@@ -126,7 +134,7 @@ def _deltas(reply: Reply) -> Iterator[tuple[dict[str, Any], str | None]]:
     yield {}, reply.finish_word
 
 
-def _usage(reply: Reply, request: dict[str, Any]) -> dict[str, Any]:
+def _usage(reply: Reply, request: Mapping[str, Any]) -> dict[str, Any]:
     """Counted in the mock's own tokens: pieces of the request's messages and tools, and of the reply."""
     asked = json.dumps([request.get("messages"), request.get("tools")], ensure_ascii=False)
     reasoning = len(tokens_of(reply.reasoning))
@@ -139,3 +147,6 @@ def _usage(reply: Reply, request: dict[str, Any]) -> dict[str, Any]:
         "prompt_tokens_details": {"cached_tokens": 0},
         "completion_tokens_details": {"reasoning_tokens": reasoning},
     }
+
+
+CHAT = Dialect("/chat/completions", check_chat_request, _read, _whole, _streamed)

@@ -9,15 +9,13 @@ was.
 from __future__ import annotations
 
 import json
-import re
 from typing import Any, cast
 
 from agentloop.mock.history_checks import check_messages
-from agentloop.mock.refusal import Refused, a_list, an_object, one_of, optional, refuse, required, text
+from agentloop.mock.refusal import Refused, a_list, a_name, an_object, one_of, optional, refuse, required, text
 
 __all__ = ["check_chat_request"]
 
-_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 _NUMBERS: tuple[tuple[str, type, float | None, float | None], ...] = (
     ("temperature", float, 0, 2),
     ("top_p", float, 0, 1),
@@ -91,7 +89,7 @@ def _check_tools(request: dict[str, Any]) -> set[str]:
         tool = an_object(item, path)
         kind = one_of(required(tool, "type", f"{path}.type"), ("function", "custom"), f"{path}.type")
         function = an_object(required(tool, kind, f"{path}.{kind}"), f"{path}.{kind}")
-        name = _check_name(required(function, "name", f"{path}.{kind}.name"), f"{path}.{kind}.name")
+        name = a_name(required(function, "name", f"{path}.{kind}.name"), f"{path}.{kind}.name")
         if name in names:
             refuse(f"Invalid '{path}.{kind}.name': there are two tools named '{name}'.", path, "invalid_value")
         names.add(name)
@@ -110,15 +108,6 @@ def _check_parameters(schema: dict[str, Any], name: str, path: str) -> None:
             f"{path}.function.parameters",
             "invalid_function_parameters",
         )
-
-
-def _check_name(value: Any, path: str) -> str:
-    name = text(value, path)
-    if not _NAME.fullmatch(name):
-        refuse(
-            f"Invalid '{path}': the name does not match the pattern '^[a-zA-Z0-9_-]{{1,64}}$'.", path, "invalid_value"
-        )
-    return name
 
 
 def _check_tool_choice(request: dict[str, Any], names: set[str]) -> None:
@@ -166,6 +155,6 @@ def _check_response_format(request: dict[str, Any]) -> None:
     if kind == "json_schema":
         path = "response_format.json_schema"
         inner = an_object(required(wanted, "json_schema", path), path)
-        _check_name(required(inner, "name", f"{path}.name"), f"{path}.name")
+        a_name(required(inner, "name", f"{path}.name"), f"{path}.name")
         if inner.get("schema") is not None:
             an_object(inner["schema"], f"{path}.schema")

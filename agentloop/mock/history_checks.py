@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from agentloop.mock.refusal import a_list, an_object, one_of, refuse, required, text
+from agentloop.mock.refusal import a_list, a_name, an_object, one_of, refuse, required, text
 
 __all__ = ["check_messages"]
 
@@ -104,8 +104,7 @@ def _check_calls(message: dict[str, Any], path: str) -> list[str]:
             refuse(f"Invalid '{where}.id': {problem}.", f"{where}.id", "invalid_value")
         kind = one_of(required(call, "type", f"{where}.type"), ("function", "custom"), f"{where}.type")
         inner = an_object(required(call, kind, f"{where}.{kind}"), f"{where}.{kind}")
-        if not text(required(inner, "name", f"{where}.{kind}.name"), f"{where}.{kind}.name"):
-            refuse(f"Invalid '{where}.{kind}.name': the name is empty.", f"{where}.{kind}.name", "invalid_value")
+        a_name(required(inner, "name", f"{where}.{kind}.name"), f"{where}.{kind}.name")
         field = "arguments" if kind == "function" else "input"
         text(required(inner, field, f"{where}.{kind}.{field}"), f"{where}.{kind}.{field}")
         ids.append(call_id)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, NoReturn, cast
 
-__all__ = ["Refused", "a_list", "an_object", "error_body", "one_of", "optional", "refuse", "required", "text"]
+__all__ = ["Refused", "a_list", "a_name", "an_object", "error_body", "one_of", "optional", "refuse", "required", "text"]
 
-_NAMES: dict[type, str] = {
+_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+_KINDS: dict[type, str] = {
     str: "a string",
     bool: "a boolean",
     int: "an integer",
@@ -44,12 +46,21 @@ def required(where: dict[str, Any], key: str, path: str) -> Any:
 
 def _wrong(value: Any, wanted: str, path: str) -> NoReturn:
     kind = type(cast("object", value))
-    got = _NAMES.get(kind, kind.__name__)
+    got = _KINDS.get(kind, kind.__name__)
     refuse(f"Invalid type for '{path}': expected {wanted}, but got {got} instead.", path, "invalid_type")
 
 
 def text(value: Any, path: str) -> str:
     return value if isinstance(value, str) else _wrong(value, "a string", path)
+
+
+def a_name(value: Any, path: str) -> str:
+    """The name of a tool or schema: letters, digits, underscores and hyphens, 64 of them at most."""
+    name = text(value, path)
+    if not _NAME.fullmatch(name):
+        message = f"Invalid '{path}': the name does not match the pattern '^[a-zA-Z0-9_-]{{1,64}}$'."
+        refuse(message, path, "invalid_value")
+    return name
 
 
 def an_object(value: Any, path: str) -> dict[str, Any]:
@@ -86,7 +97,7 @@ def optional(body: dict[str, Any], key: str, kind: type, low: float | None = Non
         return
     kinds = (int, float) if kind is float else (kind,)
     if not isinstance(value, kinds) or (isinstance(value, bool) and kind is not bool):
-        _wrong(value, _NAMES[kind], key)
+        _wrong(value, _KINDS[kind], key)
     if low is not None and value < low:
         refuse(f"Invalid '{key}': {value} is below the minimum of {low:g}.", key, "number_below_min_value")
     if high is not None and value > high:

@@ -117,6 +117,7 @@ def test_a_message_of_a_wrong_shape_is_refused_at_its_place(message: Any, param:
         ({"id": "c", "type": "function"}, "function"),
         ({"id": "c", "type": "function", "function": {"arguments": "{}"}}, "function.name"),
         (call(name=""), "function.name"),
+        (call(name="get weather"), "function.name"),
         ({"id": "c", "type": "function", "function": {"name": "f"}}, "function.arguments"),
         (call(arguments={"city": "Tokyo"}), "function.arguments"),
     ],
