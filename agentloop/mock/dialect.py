@@ -1,0 +1,34 @@
+"""What the mock must know of a wire: where it is asked, what it refuses, how it reads a request and writes a reply."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from agentloop.mock.conversation import Question, Reply
+
+__all__ = ["Dialect", "Rendering"]
+
+
+@dataclass(frozen=True, slots=True)
+class Rendering:
+    """What a reply is written with, besides itself: the request's body, and the reply's id and model."""
+
+    request: Mapping[str, Any]
+    reply_id: str
+    model: str
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """One wire. `check` gives the body of a 400 or None; `read` is called for a body that has passed it.
+
+    `whole` gives the JSON of a reply, `streamed` the bytes of each of its events.
+    """
+
+    path: str
+    check: Callable[[Any], dict[str, Any] | None]
+    read: Callable[[Mapping[str, Any]], Question]
+    whole: Callable[[Reply, Rendering], dict[str, Any]]
+    streamed: Callable[[Reply, Rendering], list[bytes]]
