@@ -1,0 +1,57 @@
+"""README is true: its code runs, its commands exist, its tables name what is there."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import get_args
+
+import pytest
+
+from agentloop.loop.result import Status
+from agentloop.mock import MockProvider
+from agentloop.wire.quirks import PRESETS
+
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text("utf-8")
+BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
+SCRIPTS = [code for language, code in BLOCKS if language == "python"]
+
+
+@pytest.mark.parametrize("code", SCRIPTS, ids=range(len(SCRIPTS)))
+def test_every_script_runs(code: str, tmp_path: Path):
+    script = tmp_path / "script.py"
+    script.write_text(code, "utf-8")
+    with MockProvider() as mock:
+        variables = {"AGENTLOOP_BASE_URL": mock.base_url, "AGENTLOOP_MODEL": "agentloop-mock-rules"}
+        ran = subprocess.run(
+            [sys.executable, "-W", "error", str(script)],
+            env={**os.environ, **variables, "PYTHONPATH": str(ROOT)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    assert (ran.returncode, ran.stderr) == (0, "")
+
+
+def test_the_first_script_has_twelve_lines():
+    assert len([line for line in SCRIPTS[0].splitlines() if line.strip()]) <= 12
+
+
+def test_every_make_target_that_it_names_exists():
+    makefile = (ROOT / "Makefile").read_text("utf-8")
+    for target in set(re.findall(r"\bmake ([a-z-]+)", README)) - {"and"}:
+        assert re.search(rf"^{target}:", makefile, re.MULTILINE), target
+
+
+def test_every_status_is_explained():
+    assert set(get_args(Status)) <= set(re.findall(r"`([a-z_]+)`", README))
+
+
+def test_every_provider_is_listed_with_its_evidence():
+    for row in PRESETS.values():
+        names = {"llama.cpp": "llama.cpp", "litellm": "LiteLLM", "vllm": "vLLM", "openai": "OpenAI"}
+        assert re.search(names.get(row.name, row.name), README, re.IGNORECASE), row.name
