@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentloop.errors import ConfigError
@@ -35,6 +35,7 @@ def test_a_limit_too_small_for_the_note_gives_the_head(limit: int, text: str) ->
     assert cap("abcdefghijklmnop", limit) == text
 
 
+@settings(deadline=None)
 @given(st.text(max_size=300), st.integers(0, 120))
 def test_no_text_is_longer_than_its_limit(text: str, limit: int) -> None:
     cut = cap(text, limit)
@@ -42,6 +43,7 @@ def test_no_text_is_longer_than_its_limit(text: str, limit: int) -> None:
     assert (cut == text) == (len(text) <= limit)
 
 
+@settings(deadline=None)
 @given(st.lists(st.text(max_size=60), max_size=8), st.integers(0, 120))
 def test_a_text_in_pieces_is_cut_as_the_whole_would_be(pieces: list[str], limit: int) -> None:
     excerpt = Excerpt(limit)

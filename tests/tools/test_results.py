@@ -14,7 +14,7 @@ from uuid import UUID
 
 import pydantic
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentloop.messages import ToolResult
@@ -144,6 +144,7 @@ plain = st.recursive(
 )
 
 
+@settings(deadline=None)
 @given(plain)
 def test_every_result_that_is_no_text_is_strict_json(value: Any) -> None:
     result = to_result([value])
