@@ -240,7 +240,7 @@ class Call:
         error.__context__ = None
         error.message = redact_text(error.message, self._secrets)
         error.args = (error.message,)
-        for name in ("body", "code", "type"):
+        for name in ("body", "code", "type", "request_id"):
             if isinstance(text := getattr(error, name, None), str):
                 setattr(error, name, redact_text(text, self._secrets))
         if isinstance(error, StatusError):

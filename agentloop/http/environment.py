@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 
 import httpx
 
@@ -22,34 +23,36 @@ _OWN = Quirks(
 )
 
 
-def from_environment(name: str | None, model: str | None, settings: ClientSettings) -> tuple[str, str, ClientSettings]:
+def from_environment(
+    name: str | None, model: str | None, settings: ClientSettings, environment: Mapping[str, str] = os.environ
+) -> tuple[str, str, ClientSettings]:
     """Base URL, model and settings. What the caller gave wins. An empty variable counts as unset.
 
     Raises ConfigError, which names the variables to set.
     """
     name = name or settings.get("provider")
-    row = preset(name) if name else _configured()
-    base_url = _variable(row.base_url_env) or row.base_url
+    row = preset(name) if name else _configured(environment)
+    base_url = _variable(environment, row.base_url_env) or row.base_url
     if base_url is None:
         raise ConfigError(f"no base URL for {row.name}: set {row.base_url_env}")
     found = ClientSettings(**settings)
     if found.get("api_key") is None:
-        found["api_key"] = read_key(_variable(row.key_env), setting=f"the variable {row.key_env}")
+        found["api_key"] = read_key(_variable(environment, row.key_env), setting=f"the variable {row.key_env}")
         if found["api_key"] is None and row is not _OWN and not _is_local(base_url):
             raise ConfigError(f"no key for {row.name}: set {row.key_env}, or pass api_key=")
     if row is not _OWN:
         found.setdefault("quirks", row)
         found.setdefault("provider", row.name)
-    model = model or _variable(row.model_env) or row.default_model
+    model = model or _variable(environment, row.model_env) or row.default_model
     if not model:
         raise ConfigError(f"no model for {row.name}: set {row.model_env}, or pass model=")
     return base_url, model, found
 
 
-def _configured() -> Quirks:
-    if _variable(_OWN.base_url_env):
+def _configured(environment: Mapping[str, str]) -> Quirks:
+    if _variable(environment, _OWN.base_url_env):
         return _OWN
-    rows = [row for row in PRESETS.values() if _variable(row.key_env)]
+    rows = [row for row in PRESETS.values() if _variable(environment, row.key_env)]
     if len(rows) == 1:
         return rows[0]
     if rows:
@@ -61,8 +64,8 @@ def _configured() -> Quirks:
     )
 
 
-def _variable(name: str | None) -> str | None:
-    return (os.environ.get(name, "").strip() or None) if name else None
+def _variable(environment: Mapping[str, str], name: str | None) -> str | None:
+    return (environment.get(name, "").strip() or None) if name else None
 
 
 def _is_local(base_url: str) -> bool:

@@ -1,0 +1,125 @@
+"""Kinds of replies: whole, streamed, compressed, web pages, and the one for the other."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import zlib
+
+import httpx
+import pytest
+
+from agentloop.errors import ProtocolError, ServerError, TransportError
+from tests.http.peers import OK, Answers, Driver, error, piece, sse
+
+PAGE = "<!doctype html><html><body>Welcome to the gateway</body></html>"
+
+
+class Chunks(httpx.SyncByteStream, httpx.AsyncByteStream):
+    """A body in pieces, which may break off, and which knows whether it was closed."""
+
+    def __init__(self, *chunks: bytes, breaks: bool = True) -> None:
+        self.chunks = chunks
+        self.breaks = breaks
+        self.closed = False
+
+    def __iter__(self):
+        yield from self.chunks
+        if self.breaks:
+            raise httpx.ReadError("reset")
+
+    async def __aiter__(self):
+        for chunk in self:
+            yield chunk
+
+    def close(self) -> None:
+        self.closed = True
+
+    async def aclose(self) -> None:
+        self.closed = True
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_web_page_with_200_is_a_protocol_error_with_an_excerpt(driver: Driver, stream: bool) -> None:
+    transport = Answers(httpx.Response(200, html=PAGE))
+    with pytest.raises(ProtocolError, match="Welcome to the gateway"):
+        (driver.stream if stream else driver.respond)(transport)
+    assert len(transport.requests) == 1
+
+
+def test_a_whole_reply_to_a_stream_request_is_taken(driver: Driver) -> None:
+    assert driver.stream(Answers(OK)).text == "ok"
+    assert driver.types() == ["response_done"]
+
+
+def test_a_stream_nobody_asked_for_is_read(driver: Driver) -> None:
+    assert driver.respond(Answers(sse(piece("he"), piece("llo", "stop"), "[DONE]"))).text == "hello"
+    assert driver.types() == ["response_done"]
+
+
+def test_an_error_as_json_to_a_stream_request_is_an_error(driver: Driver) -> None:
+    with pytest.raises(ServerError, match="no upstream"):
+        driver.stream(Answers({"error": {"message": "no upstream", "code": 502}}), retry=None)
+
+
+@pytest.mark.parametrize("encode", [gzip.compress, zlib.compress])
+def test_compressed_replies_are_read(driver: Driver, encode: object) -> None:
+    name = "gzip" if encode is gzip.compress else "deflate"
+    body = encode(json.dumps(OK).encode())
+    assert driver.respond(Answers(httpx.Response(200, content=body, headers={"content-encoding": name}))).text == "ok"
+
+
+def test_a_compressed_stream_is_read(driver: Driver) -> None:
+    body = gzip.compress(sse(piece("hello", "stop"), "[DONE]").content)
+    headers = {"content-encoding": "gzip", "content-type": "text/event-stream"}
+    assert (
+        driver.stream(
+            Answers(httpx.Response(200, stream=Chunks(body[:20], body[20:], breaks=False), headers=headers))
+        ).text
+        == "hello"
+    )
+
+
+def test_a_broken_compression_is_named_and_not_repeated() -> None:
+    driver = Driver("threads")
+    body = httpx.Response(200, stream=httpx.ByteStream(b"not gzip"), headers={"content-encoding": "gzip"})
+    with pytest.raises(TransportError, match="content encoding"):
+        driver.respond(Answers(body))
+
+
+def test_a_compressed_error_is_read(driver: Driver) -> None:
+    body = gzip.compress(b'{"error": {"message": "broken inside"}}')
+    with pytest.raises(ServerError, match="broken inside"):
+        driver.respond(Answers(httpx.Response(500, content=body, headers={"content-encoding": "gzip"})), retry=None)
+
+
+def test_the_status_counts_although_the_body_of_an_error_breaks_off(driver: Driver) -> None:
+    body = Chunks(b'{"error": {"mess')
+    with pytest.raises(ServerError, match=r"503: \{"):
+        driver.respond(Answers(httpx.Response(503, stream=body)), retry=None)
+    assert body.closed
+
+
+def test_an_endless_error_page_is_read_only_as_far_as_it_is_of_use(driver: Driver) -> None:
+    body = Chunks(*[b"x" * 100_000] * 4)
+    with pytest.raises(ServerError, match="500: x"):
+        driver.respond(Answers(httpx.Response(500, stream=body)), retry=None)
+
+
+def test_every_end_closes_the_response(driver: Driver) -> None:
+    bodies = [Chunks(), Chunks(b"data: {}\n\n"), Chunks(sse(piece("a", "stop"), "[DONE]").content)]
+    answers = [httpx.Response(200, stream=body, headers={"content-type": "text/event-stream"}) for body in bodies]
+    assert driver.stream(Answers(*answers)).text == "a"
+    assert [body.closed for body in bodies] == [True, True, True]
+
+
+def test_a_verdict_of_the_content_filter_in_a_400_is_a_reply(driver: Driver) -> None:
+    response = driver.respond(Answers(error(400, {"message": "filtered", "code": "content_filter"})))
+    assert (response.finish_reason, response.text) == ("content_filter", "")
+
+
+def test_ids_limits_and_provider_are_on_the_response(driver: Driver) -> None:
+    headers = {"x-request-id": "req-1", "x-ratelimit-remaining-requests": "7", "set-cookie": "a=b"}
+    response = driver.respond(Answers(httpx.Response(200, json=OK, headers=headers)))
+    assert (response.request_id, response.provider) == ("req-1", "model.test")
+    assert response.headers == {"x-request-id": "req-1", "x-ratelimit-remaining-requests": "7"}
