@@ -6,7 +6,8 @@
 - `"chunks"`: a stream, piece by piece as it came. Each is `{"at": seconds, "text": "..."}`, where `at` counts from the
   sending of the request; `base64` stands for `text` when a character was split between two chunks; and
   `{"at": ..., "event": "name", "data": ...}` is one server-sent event whose data is the JSON value (or plain text, such
-  as "[DONE]"). By hand, a chunk may be just a string. A body that ended badly has chunks too.
+  as "[DONE]"), written compactly, or with `"spaced": true` as Python writes it, with blanks after commas and colons.
+  By hand, a chunk may be just a string. A body that ended badly has chunks too.
 
 An absent body is an empty one.
 """
@@ -39,9 +40,9 @@ class Unfaithful(ValueError):
     """A body is JSON that would not survive being parsed and written again."""
 
 
-def dump_json(value: object) -> bytes:
-    """Compact UTF-8 JSON, as it is put on the wire when a cassette is replayed."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
+def dump_json(value: object, *, spaced: bool = False) -> bytes:
+    """UTF-8 JSON, compact unless `spaced`."""
+    return json.dumps(value, ensure_ascii=False, separators=None if spaced else (",", ":")).encode()
 
 
 def load_json(content: bytes) -> Any:
@@ -116,12 +117,13 @@ def _event_to_dict(content: bytes) -> dict[str, Any] | None:
     except ValueError:
         return None
     form = {"event": name, "data": value} if name else {"data": value}
-    return form if _event_bytes(form) == content else None
+    forms = (form, {"spaced": True, **form})
+    return next((form for form in forms if _event_bytes(form) == content), None)
 
 
 def _event_bytes(fields: Mapping[str, Any]) -> bytes:
     data = fields["data"]
-    line = data.encode() if isinstance(data, str) else dump_json(data)
+    line = data.encode() if isinstance(data, str) else dump_json(data, spaced=fields.get("spaced", False))
     name = f"event: {fields['event']}\n".encode() if "event" in fields else b""
     return name + b"data: " + line + b"\n\n"
 
@@ -159,8 +161,11 @@ def _chunk_from_dict(item: object, where: str) -> Chunk:
         raise ConfigError(f"{where}: must be a string or an object, not {item!r:.80}")
     fields = cast("dict[str, Any]", item)
     forms = fields.keys() & {"text", "base64", "data"}
-    if len(forms) != 1 or fields.keys() - forms - {"at", "event"} or ("event" in fields and "data" not in fields):
-        raise ConfigError(f"{where}: must have one of text, base64 or data (with or without event), and may have at")
+    beside = {"at", "event", "spaced"} if "data" in fields else {"at"}
+    if len(forms) != 1 or fields.keys() - forms - beside:
+        raise ConfigError(
+            f"{where}: must have one of text, base64 or data (with event, spaced or none), and may have at"
+        )
     at = fields.get("at")
     if at is not None and (isinstance(at, bool) or not isinstance(at, (int, float))):
         raise ConfigError(f"{where}: at must be a number of seconds, not {at!r:.80}")

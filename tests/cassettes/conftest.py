@@ -44,3 +44,6 @@ def ask() -> Callable[..., httpx.Response]:
         return client.post(URL, json={"model": "m", "messages": [{"role": "user", "content": question}]})
 
     return send
+
+
+collect_ignore = ["project"]  # a project of its own, which tests run in a copy

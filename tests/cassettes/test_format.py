@@ -71,9 +71,21 @@ def test_a_text_that_looks_like_json_stays_a_text() -> None:
 
 
 def test_an_event_is_shown_parsed_only_when_that_gives_back_its_bytes() -> None:
-    form = response_form(SSE, b'data: {"n":1}\n\n', b'data:{"n":1}\n\n', b'data: {"n": 1}\n\n', b"data: [DONE]\n\n")
-    texts = [{"text": 'data:{"n":1}\n\n'}, {"text": 'data: {"n": 1}\n\n'}]
-    assert form["chunks"] == [{"data": {"n": 1}}, *texts, {"data": "[DONE]"}]
+    form = response_form(SSE, b'data: {"n":1}\n\n', b'data:{"n":1}\n\n', b'data: {"n":"\\u0061"}\n\n')
+    assert form["chunks"] == [
+        {"data": {"n": 1}},
+        {"text": 'data:{"n":1}\n\n'},
+        {"text": 'data: {"n":"\\u0061"}\n\n'},
+    ]
+
+
+def test_an_event_of_a_server_that_writes_blanks_is_shown_parsed_too() -> None:
+    event = b'event: delta\ndata: {"n": [1, 2]}\n\n'
+    form = response_form(SSE, event)
+    assert form["chunks"] == [{"spaced": True, "event": "delta", "data": {"n": [1, 2]}}]
+    again = Exchange.from_dict({"request": {"url": "https://x/"}, "response": form})
+    assert again.response is not None
+    assert again.response.content == event
 
 
 def test_a_chunk_that_ends_within_a_character_is_base64() -> None:
