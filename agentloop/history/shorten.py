@@ -100,6 +100,7 @@ class _Shortening:
         final = len(self.meter.spans) - 1
         while len(self.saved) - 1 < final:
             self._take(fixed)
+        self._settle(final, fixed)
         upto = self._moved(final + 1, fixed + self.meter.sizes[final])
         end = self.meter.spans[upto][0]
         count = bisect_left(self.shorts, end, key=lambda short: short[0])
@@ -110,13 +111,17 @@ class _Shortening:
             out[index] = short
         return PairedMessages(out)
 
-    def _take(self, fixed: int) -> None:
-        group = len(self.saved) - 1
-        start, stop = self.meter.spans[group]
-        if isinstance(self.meter.messages[start], AssistantMessage):
+    def _settle(self, group: int, fixed: int) -> None:
+        """Take the place before `group` as the end of a request, if an assistant turn shows that one was made there."""
+        if isinstance(self.meter.messages[self.meter.spans[group][0]], AssistantMessage):
             upto = self._moved(group, fixed)
             self.total -= self.saved[upto] - self.saved[self.upto]
             self.upto = upto
+
+    def _take(self, fixed: int) -> None:
+        group = len(self.saved) - 1
+        start, stop = self.meter.spans[group]
+        self._settle(group, fixed)
         self.total += self.meter.sizes[group]
         whole = self.meter.messages[start:stop]
         shorts = [(at, short) for at, message in enumerate(whole) if (short := self.policy.shorten(message))]

@@ -102,11 +102,18 @@ class SizeCache:
     what was added. A size stays as it was first taken, while it is kept. Safe to use from many threads.
     """
 
-    MOST_SIZES = 50_000
     MOST_TOTALS = 16
     LEAST_TOTAL = 8  # messages: a shorter list is added up as fast as its total is found
 
-    def __init__(self, size_message: Callable[[Message], int], size_tool: Callable[[AnyTool], int]) -> None:
+    def __init__(
+        self,
+        size_message: Callable[[Message], int],
+        size_tool: Callable[[AnyTool], int],
+        *,
+        most_sizes: int = 50_000,
+    ) -> None:
+        """`most_sizes`: how many sizes are kept before the oldest are given up; up to twice as many are held."""
+        self._most_sizes = most_sizes
         self._size_message = size_message
         self._size_tool = size_tool
         self._lock = threading.RLock()
@@ -124,7 +131,7 @@ class SizeCache:
         if entry is not None:
             return entry[1]
         entry = self._older.get(id(message)) or (message, self._size_message(message))
-        if len(self._sizes) >= self.MOST_SIZES:
+        if len(self._sizes) >= self._most_sizes:
             self._older, self._sizes = self._sizes, {}
         self._sizes[id(message)] = entry  # it holds the message, so the id stays taken
         return entry[1]
