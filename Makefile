@@ -6,7 +6,7 @@ STAMP  := $(VENV)/.ready
 DEV    := $(VENV)/.dev
 
 .DEFAULT_GOAL := help
-.PHONY: help fmt check test demo live bench-self clean
+.PHONY: help fmt check test fuzz demo live bench-self clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -38,6 +38,9 @@ check: $(DEV) ## lint and types
 
 test: check ## lint, types, tests
 	$(PY) -m pytest
+
+fuzz: $(DEV) ## mutated recordings of real servers, for a few minutes
+	FUZZ_EXAMPLES=20000 $(PY) -m pytest tests/wire/test_fuzz.py
 
 live: $(DEV) ## the same agent against the server that AGENTLOOP_BASE_URL names (skips when unset)
 	$(PY) -m pytest -rs tests/live

@@ -104,27 +104,24 @@ class ReplyReader:
             raise self.status_error(error)
         choices = [choice for choice in map(as_dict, as_list(body.get("choices"))) if choice]
         if not choices:
-            raise self.protocol_error(
-                "the response has no choices", body=excerpt(as_json(body).encode("utf-8", "replace")), retryable=True
-            )
-        choice = choices[0]
-        response = self._response(body, choice, history, list(notes))
-        if choice.get("error"):
-            raise self.status_error(choice, partial=response)
+            told = excerpt(as_json(body).encode("utf-8", "replace"))
+            raise self.protocol_error("the response has no choices", body=told, retryable=True)
+        if choices[0].get("error"):
+            raise self.status_error(choices[0], partial=self.cut(body, notes=notes))
+        response = self._response(body, choices[0], history, list(notes))
         if response.finish_reason == "error":
-            word = response.raw_finish_reason
             raise ServerError(
-                f"the model failed while it answered (finish reason {word})",
-                code=word,
+                f"the model failed while it answered (finish reason {response.raw_finish_reason})",
+                code=response.raw_finish_reason,
                 provider=self.provider,
                 model=self.model,
-                partial=response,
+                partial=self.cut(body, notes=notes),
             )
         return response
 
     def cut(self, body: dict[str, Any], *, notes: tuple[str, ...] = ()) -> ModelResponse:
         """What had arrived of a reply that was not finished. Its calls, which may be cut, stay in `raw`."""
-        choice = as_dict(as_list(body.get("choices"))[0])
+        choice = next(choice for choice in map(as_dict, as_list(body.get("choices"))) if choice)
         message = as_dict(choice.get("message"))
         told = list(notes)
         if calls := len(as_list(message.get("tool_calls"))):

@@ -15,7 +15,7 @@ from agentloop.model import ModelEvent, ModelResponse, ResponseDone
 from agentloop.wire.chat_choice import ChoiceAssembler
 from agentloop.wire.chat_decode import ReplyReader, excerpt, found_error
 from agentloop.wire.codec import loads
-from agentloop.wire.sse import SSEDecoder
+from agentloop.wire.sse import DEFAULT_LIMIT, SSEDecoder
 
 __all__ = ["ChatAssembler"]
 
@@ -31,6 +31,7 @@ class ChatAssembler:
         self._tools = frozenset(tools)
         self._sse = SSEDecoder()
         self._unread: list[bytes] | None = []  # the body until its first event: it may turn out to be no stream
+        self._unread_size = 0
         self._top: dict[str, Any] = {}
         self._id: str | None = None
         self._model: str | None = None
@@ -43,10 +44,10 @@ class ChatAssembler:
             return ()
         events: list[ModelEvent] = []
         try:
-            if self._unread is not None:
-                self._unread.append(chunk)
             for name, data in self._sse.feed(chunk):
                 self._take(name, data, events)
+            if self._unread is not None:
+                self._keep_unread(self._unread, chunk)
         except ModelError as error:
             raise self._told(error) from None
         return events
@@ -68,6 +69,12 @@ class ChatAssembler:
             return None
         return self._reader.cut(self._body(), notes=self._notes())
 
+    def _keep_unread(self, unread: list[bytes], chunk: bytes) -> None:
+        unread.append(chunk)
+        self._unread_size += len(chunk)
+        if self._unread_size > DEFAULT_LIMIT:
+            raise self._reader.protocol_error("the response is no event stream", body=excerpt(unread[0]))
+
     # --- one event ---------------------------------------------------------------------------------------------------
 
     def _take(self, name: str, data: bytes, events: list[ModelEvent]) -> None:
@@ -81,7 +88,7 @@ class ChatAssembler:
             self._take_what_is_no_json(name, data, events)
             return
         if type(chunk) is not dict or name == "error" or "error" in chunk or "x_groq" in chunk:
-            self._refuse(name, chunk)
+            self._check(name, chunk)
         self._top |= chunk
         if not self._id or not self._model:
             self._id = self._id or chunk.get("id")
@@ -90,7 +97,7 @@ class ChatAssembler:
             self._usage = usage
         choices: list[dict[str, Any]] = chunk.get("choices") or []
         if type(choices) is not list or not choices:
-            self._refuse(name, chunk)
+            self._check(name, chunk)
             return
         for choice in choices:
             self._take_choice(choice, events)
@@ -116,7 +123,7 @@ class ChatAssembler:
         elif text:
             raise self._reader.protocol_error("an event of the stream is not JSON", body=excerpt(data))
 
-    def _refuse(self, name: str, chunk: Any) -> None:
+    def _check(self, name: str, chunk: Any) -> None:
         """Raise if this event is an error, or no chunk at all. `"error": null` is not an error."""
         if name == "error":
             raise self._reader.status_error(chunk)

@@ -286,6 +286,13 @@ def test_a_reply_that_finished_in_error_is_raised_with_its_text(stream: Stream, 
     assert (caught.value.partial.text, caught.value.partial.raw_finish_reason) == ("par", word)
 
 
+def test_a_call_of_a_reply_that_finished_in_error_is_no_call(stream: Stream) -> None:
+    with pytest.raises(ServerError) as caught:
+        stream(CALL, STOP.replace(b"stop", b"error"), DONE)
+    assert caught.value.partial is not None
+    assert caught.value.partial.tool_calls == ()
+
+
 @pytest.mark.parametrize("data", [b"{", b"<html>", b"[1]", b'"x"', b"17", b"\xff\xfe", b"[" * 3000])
 def test_an_event_that_is_no_chunk_is_a_protocol_error_with_an_excerpt(stream: Stream, data: bytes) -> None:
     with pytest.raises(ProtocolError) as caught:
