@@ -106,7 +106,7 @@ class Call:
         endpoint = self._endpoint
         self._status = response.status_code
         self.check()
-        self.watch.expect_body()
+        self.watch.refresh()
         self._reply = open_reply(
             endpoint.wire,
             self._request,
@@ -133,6 +133,7 @@ class Call:
             last.response = self._complete(last, response)
         else:
             self.watch.stirred = True
+            self.watch.refresh()
         return events
 
     def _complete(self, done: ResponseDone, response: httpx.Response) -> ModelResponse:

@@ -90,8 +90,8 @@ class Watch:
         self._extension["read"] = Limit.of(self.wait("first_byte"), self)
         return self._extension
 
-    def expect_body(self) -> None:
-        """The head of the response came. Transports that keep no deadlines of ours look at the extension again."""
+    def refresh(self) -> None:
+        """After each piece of the response: transports that do not ask `before` may look at the extension again."""
         if not self.governed and self._extension:
             self._extension["read"] = Limit.of(self.wait("idle"), self)
 

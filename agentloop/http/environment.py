@@ -52,12 +52,15 @@ def from_environment(
 def _configured(environment: Mapping[str, str]) -> Quirks:
     if _variable(environment, _OWN.base_url_env):
         return _OWN
-    rows = [row for row in PRESETS.values() if _variable(environment, row.key_env)]
+    by_key = {
+        row.key_env: row for row in reversed(PRESETS.values())
+    }  # of several wires of one key the first row counts
+    rows = [row for key, row in reversed(by_key.items()) if _variable(environment, key)]
     if len(rows) == 1:
         return rows[0]
     if rows:
         raise ConfigError(f"several providers have a key: name one of {', '.join(row.name for row in rows)}")
-    keys = ", ".join(row.key_env for row in PRESETS.values() if row.key_env)
+    keys = ", ".join(key for key in reversed(by_key) if key)
     raise ConfigError(
         f"no provider is configured: set AGENTLOOP_BASE_URL and AGENTLOOP_MODEL (and AGENTLOOP_API_KEY where a key is "
         f"needed), or one of {keys}"

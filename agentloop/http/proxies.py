@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import os
+from collections.abc import Mapping
 
 import httpx
 
@@ -13,20 +14,20 @@ from agentloop.http.secrets import redact_url
 __all__ = ["environment_proxy", "is_loopback"]
 
 
-def environment_proxy(url: httpx.URL) -> httpx.Proxy | None:
+def environment_proxy(url: httpx.URL, environment: Mapping[str, str] = os.environ) -> httpx.Proxy | None:
     """What HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and NO_PROXY (either case) say for this URL. Loopback has no proxy.
 
     Raises ConfigError for a proxy variable that is no URL or has an unknown scheme.
     """
-    if is_loopback(url.host) or not any(name.lower().endswith("_proxy") for name in os.environ):
-        return None
-    from urllib.request import getproxies_environment
-
-    found = getproxies_environment()
-    address = found.get(url.scheme) or found.get("all")
-    if not address or _excepted(url, found.get("no", "")):
+    address = _variable(environment, f"{url.scheme}_proxy") or _variable(environment, "all_proxy")
+    if not address or is_loopback(url.host) or _excepted(url, _variable(environment, "no_proxy")):
         return None
     return _proxy(address if "://" in address else f"http://{address}", url.scheme)
+
+
+def _variable(environment: Mapping[str, str], name: str) -> str:
+    """Lower case wins, as it does with curl."""
+    return (environment.get(name) or environment.get(name.upper()) or "").strip()
 
 
 def is_loopback(host: str) -> bool:

@@ -6,8 +6,9 @@ once (a client has one base URL) and loading certificates only when TLS is used.
 
 from __future__ import annotations
 
+import os
 import ssl
-from collections.abc import AsyncGenerator, AsyncIterable, Generator, Iterable
+from collections.abc import AsyncGenerator, AsyncIterable, Generator, Iterable, Mapping
 from contextlib import aclosing, closing
 from functools import lru_cache
 from typing import Any, cast
@@ -30,9 +31,11 @@ def _ssl_context(trust_env: bool) -> ssl.SSLContext:
     return httpx.create_ssl_context(trust_env=trust_env)
 
 
-def _pool_options(url: httpx.URL, trust_env: bool, max_connections: int) -> tuple[str, dict[str, Any]]:
+def _pool_options(
+    url: httpx.URL, trust_env: bool, max_connections: int, environment: Mapping[str, str]
+) -> tuple[str, dict[str, Any]]:
     """Which of httpcore's pools to make, and its arguments."""
-    proxy = environment_proxy(url) if trust_env else None
+    proxy = environment_proxy(url, environment) if trust_env else None
     tls = url.scheme == "https" or (proxy is not None and proxy.url.scheme == "https")
     options: dict[str, Any] = {
         "ssl_context": _ssl_context(trust_env) if tls else None,
@@ -92,8 +95,15 @@ class _Body(httpx.SyncByteStream):
 class PoolTransport(httpx.BaseTransport):
     """For one base URL. Raises httpx's transport errors, as httpx's own transports do."""
 
-    def __init__(self, url: httpx.URL, *, trust_env: bool = True, max_connections: int = 100) -> None:
-        kind, options = _pool_options(url, trust_env, max_connections)
+    def __init__(
+        self,
+        url: httpx.URL,
+        *,
+        trust_env: bool = True,
+        max_connections: int = 100,
+        environment: Mapping[str, str] = os.environ,
+    ) -> None:
+        kind, options = _pool_options(url, trust_env, max_connections, environment)
         self._pool = getattr(httpcore, kind)(network_backend=DeadlineBackend(), **options)
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
@@ -134,8 +144,15 @@ class _AsyncBody(httpx.AsyncByteStream):
 class AsyncPoolTransport(httpx.AsyncBaseTransport):
     """The same for asyncio. Its connections belong to the event loop that it was first used in."""
 
-    def __init__(self, url: httpx.URL, *, trust_env: bool = True, max_connections: int = 100) -> None:
-        kind, options = _pool_options(url, trust_env, max_connections)
+    def __init__(
+        self,
+        url: httpx.URL,
+        *,
+        trust_env: bool = True,
+        max_connections: int = 100,
+        environment: Mapping[str, str] = os.environ,
+    ) -> None:
+        kind, options = _pool_options(url, trust_env, max_connections, environment)
         self._pool = getattr(httpcore, f"Async{kind}")(network_backend=AsyncDeadlineBackend(), **options)
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:

@@ -222,7 +222,7 @@ def test_the_only_provider_with_a_key_is_taken() -> None:
         ({}, None, "AGENTLOOP_BASE_URL and AGENTLOOP_MODEL"),
         ({}, "openai", "set OPENAI_API_KEY"),
         ({"OPENAI_API_KEY": "sk-1"}, "openai", "set OPENAI_MODEL"),
-        ({"OPENAI_API_KEY": "sk-1", "GROQ_API_KEY": "gsk-1"}, None, "openai, groq"),
+        ({"OPENAI_API_KEY": "sk-1", "GROQ_API_KEY": "gsk-1"}, None, "several providers have a key: name one of "),
         ({"OPENAI_API_KEY": "sk-\u200b1"}, "openai", "the variable OPENAI_API_KEY: character 4"),
         ({"AZURE_OPENAI_API_KEY": "k"}, "azure", "set AZURE_OPENAI_BASE_URL"),
         ({}, "nobody", "deepseek"),
