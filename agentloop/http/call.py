@@ -172,8 +172,10 @@ class Call:
             return self._timed_out(self.watch.armed if self.watch.governed else self.watch.late(usual), reply)
         text = str(error) or type(error).__name__
         if isinstance(error, httpx.ConnectError):
-            hint = "is the server running, and the base URL right?"
-            return TransportError(f"cannot connect to {self._endpoint.base_url}: {text} ({hint})")
+            untrusted = "certificate verify failed" in text
+            hint = "set SSL_CERT_FILE to its authority" if untrusted else "is the server running, the base URL right?"
+            where = self._endpoint.base_url
+            return TransportError(f"cannot connect to {where}: {text} ({hint})", retryable=not untrusted)
         if isinstance(error, httpx.DecodingError):
             return TransportError(f"the response's content encoding is broken: {text}", retryable=False)
         if reply is not None and self._request.stream:

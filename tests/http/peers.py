@@ -119,7 +119,7 @@ class Peer:
         length = int(next(line for line in head.lower().split(b"\r\n") if line.startswith(b"content-length:"))[15:])
         while len(body) < length:
             body += self.sock.recv(65536)
-        return data
+        return head + b"\r\n\r\n" + body
 
     def answer(self, body: bytes | dict[str, Any], *headers: str, status: str = "200 OK") -> None:
         body = json.dumps(body).encode() if isinstance(body, dict) else body

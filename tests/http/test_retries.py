@@ -290,3 +290,11 @@ def test_the_cause_is_kept_without_the_request(driver: Driver) -> None:
         driver.respond(transport, retry=None)
     assert isinstance(caught.value.__cause__, httpx.ConnectError)
     assert caught.value.__cause__._request is None
+
+
+def test_a_certificate_that_is_not_trusted_is_not_tried_again(driver: Driver) -> None:
+    refused = httpx.ConnectError("[SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed: self-signed certificate")
+    transport = Answers(refused, OK)
+    with pytest.raises(TransportError, match="SSL_CERT_FILE"):
+        driver.respond(transport)
+    assert len(transport.requests) == 1
