@@ -21,7 +21,7 @@ from agentloop.messages import (
 )
 from agentloop.model import ToolSpec
 
-__all__ = ["IMAGE_TOKENS", "REQUEST_TOKENS", "CountText", "SizeCache", "message_tokens", "tool_tokens"]
+__all__ = ["IMAGE_TOKENS", "REQUEST_TOKENS", "TOOLS_TOKENS", "CountText", "SizeCache", "message_tokens", "tool_tokens"]
 
 CountText = Callable[[str], float]
 AnyTool = ToolSpec | Mapping[str, Any]
@@ -30,6 +30,7 @@ REQUEST_TOKENS = 3  # what opens the reply (OpenAI's counting rule for chat mode
 _MESSAGE_TOKENS = 4  # role and separators
 _CALL_TOKENS = 8  # what stands around the name and arguments of a call
 _TOOL_TOKENS = 12  # what a template writes around a schema
+TOOLS_TOKENS = 30  # what it says once when there are tools; some say 15, some 100
 IMAGE_TOKENS = 1000  # vendors charge 85 to about 1,600 by pixels, which a URL does not tell
 _LOW_DETAIL_TOKENS = 85
 _FILE_TOKENS = 3000  # a few pages
@@ -176,7 +177,8 @@ class SizeCache:
             if found and self._holds(found, given, offered, end):
                 return total + found.tokens
             total += self.size(given[end - 1])
-        return total + REQUEST_TOKENS + sum(self.tool_size(tool) for tool in offered)
+        total += REQUEST_TOKENS + (TOOLS_TOKENS if offered else 0)
+        return total + sum(self.tool_size(tool) for tool in offered)
 
     @staticmethod
     def _holds(found: _Total, given: tuple[Message, ...], offered: tuple[AnyTool, ...], end: int) -> bool:
