@@ -80,9 +80,6 @@ class MockApp:
             reply = limited(self._scenario(question), question)
         except Refused as problem:
             return _refusal(400, problem.body, number)
-        except Exception as problem:  # a user's function: its mistake must reach the test and not kill the server
-            message = f"The scenario raised {type(problem).__name__}: {problem}"
-            return _refusal(500, error_body(message, type="server_error"), number)
         rendering = Rendering(request, f"mock-{number}", MODEL)
         if request.get("stream"):
             pieces = tuple(dialect.streamed(reply, rendering))

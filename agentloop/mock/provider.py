@@ -5,18 +5,18 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import Future
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from agentloop.mock.app import MODEL, MockApp
 from agentloop.mock.conversation import Scenario
 from agentloop.mock.received import ReceivedRequest
 from agentloop.mock.scenarios import scenario as find_scenario
 from agentloop.mock.server import Incoming, Server
-from agentloop.testing.fault_steps import Step, steps
+from agentloop.testing.fault_steps import Answer, Step, steps
 from agentloop.testing.faults import Fault, FaultPlan, Faults
 
 if TYPE_CHECKING:
@@ -80,9 +80,7 @@ class MockProvider:
     def start(self) -> None:
         """Listen and serve; returns when the port is open. OSError when it cannot be."""
         port: Future[int] = Future()
-        self._thread = threading.Thread(
-            target=lambda: asyncio.run(self._serve(port)), name="agentloop-mock", daemon=True
-        )
+        self._thread = threading.Thread(target=lambda: _run(self._serve(port)), name="agentloop-mock", daemon=True)
         self._thread.start()
         self._base_url = _url(self._address[0], port.result())
 
@@ -141,8 +139,12 @@ class _Responder:
         method, target, headers, body = incoming.method, incoming.target, incoming.headers, incoming.body
         received = ReceivedRequest.without_keys(method, target, headers, body, incoming.connection)
         self._seen(received)
-        answer = self._app.answer(method, target, headers, body)
-        return steps(answer, self._plan.next(received) if self._app.is_model_call(method, target) else Fault())
+        try:
+            answer = self._app.answer(method, target, headers, body)
+            return steps(answer, self._plan.next(received) if self._app.is_model_call(method, target) else Fault())
+        except Exception as problem:  # a user's scenario or choice of faults: its mistake must reach the client
+            message = f"the mock provider failed: {type(problem).__name__}: {problem}"
+            return steps(Answer(500, (), ()), Fault("status", status=500, message=message))
 
 
 def serve(
@@ -173,7 +175,7 @@ def serve(
             await server.stop()
 
     try:
-        asyncio.run(run())
+        _run(run())
     except KeyboardInterrupt:
         return
 
@@ -181,7 +183,10 @@ def serve(
 def mock_handler(
     scenario: str | Path | Scenario = "weather", *, require_key: str | None = None
 ) -> Callable[[httpx.Request], httpx.Response]:
-    """The mock without sockets, for httpx.MockTransport or FaultTransport: a function from request to response."""
+    """The mock without sockets, for httpx.MockTransport or FaultTransport: a function from request to response.
+
+    What a scenario raises passes through; over a socket it is a 500.
+    """
     app = MockApp(find_scenario(scenario), require_key)
 
     def handle(request: httpx.Request) -> httpx.Response:
@@ -195,3 +200,9 @@ def mock_handler(
 
 def _url(host: str, port: int) -> str:
     return f"http://[{host}]:{port}/v1" if ":" in host else f"http://{host}:{port}/v1"
+
+
+def _run(main: Coroutine[Any, Any, None]) -> None:
+    """As asyncio.run, with the loop that the server needs on every system."""
+    with asyncio.Runner(loop_factory=asyncio.SelectorEventLoop) as runner:
+        runner.run(main)

@@ -1,4 +1,8 @@
-"""A small HTTP/1.1 server: asyncio streams carry the bytes, h11 knows the protocol, steps say what is sent."""
+"""A small HTTP/1.1 server: asyncio carries the bytes, h11 knows the protocol, steps say what is sent.
+
+It works on sockets and not on asyncio's streams, because it must own every socket from the moment it is accepted: a
+server that stops while clients connect leaves nothing behind, and a reset is sent when a step says so.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +21,6 @@ from agentloop.testing.fault_steps import Cut, Data, End, Head, Junk, Pause, Res
 
 __all__ = ["Incoming", "Server"]
 
-_LARGEST_BODY = 64 * 1024 * 1024
-
 
 @dataclass(frozen=True, slots=True)
 class Incoming:
@@ -35,13 +37,16 @@ Respond: TypeAlias = Callable[[Incoming], Sequence[Step]]
 
 
 class Server:
-    """Serves on one loop: `start`, then `stop` from the same loop. After `stop` no socket and no task is left."""
+    """Serves on one loop, which must be a selector loop: `start`, then `stop` from the same loop.
+
+    After `stop` no socket and no task is left.
+    """
 
     def __init__(self, respond: Respond) -> None:
         self._respond = respond
         self._connections: dict[asyncio.Task[None], _Connection] = {}
         self._opened = 0
-        self._server: asyncio.Server | None = None
+        self._listener: socket.socket | None = None
 
     @property
     def open_connections(self) -> int:
@@ -49,99 +54,118 @@ class Server:
 
     async def start(self, host: str, port: int) -> int:
         """Listen; the port, which the system chooses when 0 is given. OSError when that is not possible."""
-        self._server = await asyncio.start_server(self._serve, host, port, backlog=1024)
-        return self._server.sockets[0].getsockname()[1]
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        listener = socket.create_server((host, port), family=family, backlog=1024)
+        listener.setblocking(False)
+        asyncio.get_running_loop().add_reader(listener, self._accept, listener)
+        self._listener = listener
+        return listener.getsockname()[1]
 
     async def stop(self) -> None:
-        if self._server is None:
+        if self._listener is None:
             return
-        self._server.close()
-        tasks = list(self._connections)
-        for task in tasks:
+        asyncio.get_running_loop().remove_reader(self._listener)
+        self._listener.close()
+        self._listener = None
+        connections = dict(self._connections)
+        for task in connections:
             task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-        await self._server.wait_closed()
-        self._server = None
+        await asyncio.gather(*connections, return_exceptions=True)
+        for connection in connections.values():
+            connection.close()  # those whose task had not begun
 
     def release(self) -> None:
         """End the next pause of every answer that is under way."""
         for connection in self._connections.values():
             connection.release()
 
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self._opened += 1
-        connection = _Connection(reader, writer, self._opened)
-        task = asyncio.current_task()
-        assert task is not None
-        self._connections[task] = connection
-        try:
-            await connection.serve(self._respond)
-        except (OSError, asyncio.CancelledError):
-            writer.transport.abort()  # the client has gone, or the server stops
-        finally:
-            writer.close()
-            with suppress(OSError, asyncio.CancelledError):
-                await writer.wait_closed()
-            del self._connections[task]
+    def _accept(self, listener: socket.socket) -> None:
+        with suppress(BlockingIOError, ConnectionAbortedError):
+            accepted, _ = listener.accept()
+            self._opened += 1
+            connection = _Connection(accepted, self._opened)
+            task = asyncio.get_running_loop().create_task(connection.serve(self._respond))
+            self._connections[task] = connection
+            task.add_done_callback(self._connections.pop)
 
 
 class _Connection:
-    """One client. While an answer is sent, a task keeps reading, so that a pause ends when the client leaves."""
+    """One client. A task reads all the time, so that a pause ends when the client leaves."""
 
-    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, number: int) -> None:
-        self._reader = reader
-        self._writer = writer
+    def __init__(self, accepted: socket.socket, number: int) -> None:
+        accepted.setblocking(False)
+        accepted.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._socket = accepted
         self._number = number
         self._http = h11.Connection(h11.SERVER)
+        self._arrived = asyncio.Event()
         self._wake = asyncio.Event()
-        self._gone = False
-        writer.transport.set_write_buffer_limits(high=0)  # so that drain() means: handed to the system
+        self._over = False  # the client has left, or a step has ended the connection
 
     def release(self) -> None:
         self._wake.set()
 
+    def close(self) -> None:
+        self._socket.close()
+
     async def serve(self, respond: Respond) -> None:
-        """Answer requests until the client leaves, an answer ends the connection, or what comes is no HTTP."""
+        """Answer requests until the client leaves, an answer ends the connection, or no HTTP comes; then close."""
+        reading = asyncio.ensure_future(self._read())
         try:
             await self._serve(respond)
-        except h11.RemoteProtocolError:
-            if self._http.our_state in (h11.IDLE, h11.SEND_RESPONSE):
-                await self._perform(Head(400, (("content-length", "0"), ("connection", "close"))))
-                await self._perform(End())
+        except h11.RemoteProtocolError as problem:
+            await self._refuse(problem.error_status_hint)
+        except OSError:
+            pass  # the client has gone
+        finally:
+            reading.cancel()
+            await asyncio.gather(reading, return_exceptions=True)
+            self.close()
 
     async def _serve(self, respond: Respond) -> None:
         while (incoming := await self._receive()) is not None:
             self._wake.clear()
-            watcher = asyncio.ensure_future(self._watch())
-            try:
-                for step in respond(incoming):
-                    if not (isinstance(step, Data) and incoming.method == "HEAD"):
-                        await self._perform(step)
-                    if self._gone and isinstance(step, Pause):
-                        return
-            finally:
-                watcher.cancel()
-                await asyncio.gather(watcher, return_exceptions=True)
-            if self._gone or self._http.our_state is not h11.DONE:
+            for step in respond(incoming):
+                if not (isinstance(step, Data) and incoming.method == "HEAD"):
+                    await self._perform(step)
+                if self._over and isinstance(step, Pause):
+                    return
+            if self._over or self._http.our_state is not h11.DONE:
                 return
             self._http.start_next_cycle()
 
+    async def _refuse(self, status: int) -> None:
+        if self._http.our_state in (h11.IDLE, h11.SEND_RESPONSE):
+            with suppress(OSError):
+                await self._perform(Head(status, (("content-length", "0"), ("connection", "close"))))
+                await self._perform(End())
+
+    async def _read(self) -> None:
+        """Hand on what comes, also while an answer is sent: the next request, or the end of the client."""
+        loop = asyncio.get_running_loop()
+        with suppress(OSError):
+            while data := await loop.sock_recv(self._socket, 65536):
+                self._http.receive_data(data)
+                self._arrived.set()
+            self._http.receive_data(b"")
+        self._over = True
+        self._arrived.set()
+        self._wake.set()
+
     async def _receive(self) -> Incoming | None:
-        """The next request with its body, or None when the client has closed."""
+        """The next request with its body, or None when the client has left."""
         request: h11.Request | None = None
         body = bytearray()
         while True:
             event = self._http.next_event()
             if event is h11.NEED_DATA:
-                if self._http.they_are_waiting_for_100_continue:
-                    await self._send(h11.InformationalResponse(status_code=100, headers=[]))
-                self._http.receive_data(await self._reader.read(65536))
+                if self._over:
+                    return None
+                await self._wait_for_data()
             elif isinstance(event, h11.Request):
                 request = event
             elif isinstance(event, h11.Data):
                 body += event.data
-                if len(body) > _LARGEST_BODY:
-                    raise ConnectionError("the body is too large for the mock provider")
             elif isinstance(event, h11.EndOfMessage) and request is not None:
                 headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in request.headers}
                 method, target = request.method.decode("ascii"), request.target.decode("latin-1")
@@ -149,19 +173,16 @@ class _Connection:
             else:  # ConnectionClosed, or PAUSED after a request to close the connection
                 return None
 
-    async def _watch(self) -> None:
-        """Read on while an answer is sent: what comes is the next request, and the end means that the client left."""
-        with suppress(OSError):
-            while data := await self._reader.read(65536):
-                self._http.receive_data(data)
-        self._gone = True
-        self._wake.set()
+    async def _wait_for_data(self) -> None:
+        if self._http.they_are_waiting_for_100_continue:
+            await self._send(h11.InformationalResponse(status_code=100, headers=[]))
+        await self._arrived.wait()
+        self._arrived.clear()
 
     async def _perform(self, step: Step) -> None:
         match step:
             case Head(status, headers):
-                reason = _reason(status)
-                await self._send(h11.Response(status_code=status, headers=list(headers), reason=reason))
+                await self._send(h11.Response(status_code=status, headers=list(headers), reason=_reason(status)))
             case Data(data):
                 await self._send(h11.Data(data=data))
             case End():
@@ -170,11 +191,13 @@ class _Connection:
                 await self._pause(seconds)
             case Junk(data):
                 await self._write(data)
-                self._close()
+                self._over = True
             case Cut():
-                self._close()
+                self._over = True
             case Reset():
-                self._reset()
+                # Lingering for zero seconds makes the system send a reset on closing.
+                self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                self._over = True
 
     async def _send(self, event: h11.Event) -> None:
         data = self._http.send(event)
@@ -182,25 +205,15 @@ class _Connection:
             await self._write(data)
 
     async def _write(self, data: bytes) -> None:
-        self._writer.write(data)
-        await self._writer.drain()
+        await asyncio.get_running_loop().sock_sendall(self._socket, data)
 
     async def _pause(self, seconds: float | None) -> None:
+        if self._over:
+            return
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._wake.wait()
         self._wake.clear()
-
-    def _close(self) -> None:
-        self._gone = True
-        self._writer.close()
-
-    def _reset(self) -> None:
-        """Close so that the system sends a TCP reset: lingering for zero seconds drops what is unsent."""
-        self._gone = True
-        found: socket.socket = self._writer.get_extra_info("socket")
-        found.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-        self._writer.transport.abort()
 
 
 def _reason(status: int) -> bytes:

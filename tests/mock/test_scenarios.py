@@ -39,7 +39,9 @@ def test_a_scenario_that_raises_is_a_500_that_says_so() -> None:
     def scenario(question: Question) -> Reply:
         raise KeyError("missing")
 
-    assert "KeyError: 'missing'" in replies(scenario)[0]["error"]["message"]
+    with MockProvider(scenario) as mock, httpx.Client(trust_env=False) as client:
+        response = client.post(f"{mock.base_url}/chat/completions", json=HI)
+    assert (response.status_code, "KeyError: 'missing'" in response.text) == (500, True)
 
 
 def test_a_script_is_given_out_in_order_and_then_refuses(tmp_path: Path) -> None:
