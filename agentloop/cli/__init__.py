@@ -14,9 +14,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         from agentloop.cli.program import program
     except ModuleNotFoundError as error:
-        if error.name not in ("click", "rich"):
+        if error.name != "click":
             raise
-        print(f"agentloop needs {error.name} for its command line: pip install 'agentloop-http[cli]'", file=sys.stderr)
+        print("agentloop needs click for its command line: pip install 'agentloop-http[cli]'", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         return 130

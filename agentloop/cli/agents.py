@@ -6,7 +6,7 @@ from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from agentloop.agent import Agent
+from agentloop.agent import Agent, AgentSettings
 from agentloop.cli.approval import Approval
 from agentloop.cli.conversations import load
 from agentloop.cli.following import Follower, Stepper
@@ -14,8 +14,11 @@ from agentloop.cli.models import STAND_IN, open_client
 from agentloop.cli.screen import Screen
 from agentloop.cli.settings import Settings
 from agentloop.cli.toolset import tools_of
+from agentloop.history.tokens import EstimateCounter
+from agentloop.history.trim import TokenBudget
 from agentloop.loop.limits import Limits
 from agentloop.loop.result import RunResult
+from agentloop.loop.run import Run
 from agentloop.messages import Message
 from agentloop.model import Model
 from agentloop.tools.tool import Tool
@@ -25,18 +28,16 @@ __all__ = ["Assembly"]
 
 @dataclass(slots=True)
 class Assembly:
-    """A model, its tools and who watches. `instructions` may be changed between runs; `loaded` is the conversation that
-    --load names."""
+    """A model, its tools and who watches. `provider` says who answers, `loaded` is the conversation that --load names,
+    and `instructions` may be changed between runs."""
 
     model: Model
     provider: str
     tools: Sequence[Tool]
-    limits: Limits
-    approval: Approval
-    follower: Follower
-    stepper: Stepper | None
-    instructions: str | None
     loaded: tuple[Message, ...]
+    instructions: str | None
+    _follower: Follower
+    _settings: AgentSettings
 
     @staticmethod
     @contextmanager
@@ -49,19 +50,28 @@ class Assembly:
         streams = (screen.out.isatty() and not quiet) if settings.stream is None else settings.stream
         stepper = Stepper(screen) if settings.step else None
         follower = Follower(screen, approval, stepper, text=streams, quiet=quiet, verbose=settings.verbose)
-        limits = Limits(settings.max_steps, settings.max_tool_steps, max_seconds=settings.timeout)
+        chosen = AgentSettings(
+            tools=tools,
+            limits=Limits(settings.max_steps, settings.max_tool_steps, max_seconds=settings.timeout),
+            policy=approval.policy,
+            before_model=[stepper.before_model] if stepper else (),
+            on_progress=follower.progress,
+            trim=_trim(settings.context_limit),
+            context_limit=settings.context_limit,
+            counter=EstimateCounter(),  # one for all runs, since it learns
+        )
         with open_client(settings, screen) as client:
             provider = STAND_IN if settings.mock else client.provider
-            yield Assembly(client, provider, tools, limits, approval, follower, stepper, settings.system, loaded)
+            yield Assembly(client, provider, tools, loaded, settings.system, follower, chosen)
 
-    def follow(self, text: str, messages: Sequence[Message]) -> RunResult:
-        """One run with this text after these messages, shown as it goes."""
-        agent = Agent(
-            self.model,
-            tools=self.tools,
-            instructions=self.instructions,
-            limits=self.limits,
-            policy=self.approval.policy,
-            before_model=[self.stepper.before_model] if self.stepper else (),
-        )
-        return self.follower.follow(agent, agent.start(text, messages=messages))
+    def follow(self, text: str, messages: Sequence[Message], after: Run | None = None) -> RunResult:
+        """One run with this text after these messages, shown as it goes. `after` is the run that they come from."""
+        settings = self._settings.copy()
+        settings["instructions"] = self.instructions
+        agent = Agent(self.model, **settings)
+        return self._follower.follow(agent, agent.start(text, messages=messages, after=after))
+
+
+def _trim(limit: int | None) -> TokenBudget | None:
+    """An eighth of the context is for the answer, and for the error of the estimate."""
+    return None if limit is None else TokenBudget(high=limit - limit // 8, low=(limit + 1) // 2)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Approval"]
 
-_CHOICES = "  run it? y(es) n(o) [reason], e(dit), a(lways these arguments), never (this tool): "
+_CHOICES = "  y(es), n(o) and a reason if you like, e(dit), a(lways, for these arguments), never (this tool)"
 
 
 class Approval:
@@ -74,9 +74,10 @@ class Approval:
 
     def _ask(self, call: ToolCall, request: ToolRequest) -> Decision:
         risk = request.risk or "danger (the tool declares none)"
-        self._screen.lines(Line(f"  {call_text(call)}", "call"), Line(f"  risk: {risk}", "note"))
+        shown = (Line(f"  {call_text(call)}", "call"), Line(f"  risk: {risk}", "note"), Line(_CHOICES, "note"))
+        self._screen.lines(*shown)
         while True:
-            answer = self._screen.ask(_CHOICES)
+            answer = self._screen.ask("  run it? ")
             word, _, reason = (answer or "").strip().partition(" ")
             match word.lower():
                 case "y" | "yes":

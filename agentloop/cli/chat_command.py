@@ -25,7 +25,8 @@ def chat(settings: Settings) -> None:
         conversation = Chat(assembly, screen)
         at_terminal = screen.source.isatty()
         if at_terminal:
-            screen.note(f"{assembly.provider}, {assembly.model.model}; /help lists commands, /quit leaves")
+            model = assembly.model
+            screen.note(f"{model.provider} {model.model}; /help lists commands, /quit leaves")
         while conversation.open:
             try:
                 line = screen.ask("> " if at_terminal else "")

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
 from agentloop.cli.agents import Assembly
 from agentloop.cli.conversations import load, save
 from agentloop.cli.printable import one_line
-from agentloop.cli.rendering import describe_message, usage_text
+from agentloop.cli.rendering import cut_text, describe_message, usage_text
 from agentloop.cli.screen import Line, Screen
 from agentloop.errors import AgentLoopError
+from agentloop.loop.run import Run
 from agentloop.messages import Message
 from agentloop.model import Usage
 
@@ -26,6 +26,7 @@ class Chat:
         self.messages: tuple[Message, ...] = assembly.loaded
         self._assembly = assembly
         self._screen = screen
+        self._last: Run | None = None
         self._usage = Usage()
         self._commands: dict[str, tuple[str, Callable[[str], None]]] = {
             "/help": ("this list", self._help),
@@ -42,28 +43,29 @@ class Chat:
 
     def take(self, line: str) -> None:
         """Answer one line. Errors are shown, and the conversation stays as it was."""
-        line = line.strip()
         try:
             if line.startswith("/"):
-                self._command(line)
-            elif line:
-                self._say(line)
+                self._command(line.rstrip())
+            elif line.strip():
+                self._say(line.strip())
         except (AgentLoopError, OSError) as error:
             self._screen.note(str(error), "error")
 
     def _say(self, text: str) -> None:
-        result = self._assembly.follow(text, self.messages)
-        self.messages = result.messages
+        result = self._assembly.follow(text, self.messages, self._last)
+        self.messages, self._last = result.messages, result.run
         self._usage += result.usage
         if result.status == "cancelled":
             self._screen.note("stopped; the conversation is kept, and /undo takes the last question back")
 
+    def _go_on_from(self, messages: tuple[Message, ...]) -> None:
+        self.messages, self._last = messages, None
+
     def _command(self, line: str) -> None:
         name, _, rest = line.partition(" ")
         if name not in self._commands:
-            self._screen.note(
-                f"there is no command {name}; /help lists them (a text may begin with a blank line)", "error"
-            )
+            hint = "/help lists them; to say it to the model, begin with a blank"
+            self._screen.note(f"there is no command {name}: {hint}", "error")
             return
         self._commands[name][1](rest.strip())
 
@@ -75,7 +77,7 @@ class Chat:
         self._screen.lines(*lines or [Line("nothing was said yet", "note")])
 
     def _clear(self, _: str) -> None:
-        self.messages = ()
+        self._go_on_from(())
         self._screen.note("the conversation is forgotten; instructions and tools stay")
 
     def _undo(self, _: str) -> None:
@@ -84,7 +86,7 @@ class Chat:
             self._screen.note("there is nothing to undo")
             return
         self._screen.note(f"forgotten: {one_line(self.messages[asked[-1]].text)}")
-        self.messages = self.messages[: asked[-1]]
+        self._go_on_from(self.messages[: asked[-1]])
 
     def _save(self, file: str) -> None:
         if not file:
@@ -97,7 +99,7 @@ class Chat:
         if not file:
             self._screen.note("name a file: /load FILE", "error")
             return
-        self.messages = load(Path(file).expanduser())
+        self._go_on_from(load(Path(file).expanduser()))
         self._screen.note(f"{len(self.messages)} messages read from {file}")
 
     def _system(self, text: str) -> None:
@@ -115,9 +117,16 @@ class Chat:
         self._screen.lines(*lines or [Line("no tools; --tool and --demo-tools offer some", "note")])
 
     def _context(self, _: str) -> None:
-        counts = Counter(message.role for message in self.messages)
-        held = ", ".join(f"{number} {role}" for role, number in counts.items()) or "none"
-        self._screen.note(f"messages: {held}\nspent in this conversation: {usage_text(self._usage)}")
+        if self._last is None:
+            self._screen.note("nothing was sent yet")
+            return
+        context = self._last.context()
+        head = f"the last request: {context.total:,} tokens, {context.known_tokens:,} of them known"
+        rows = [Line(f"{row.tokens:8,} {one_line(row.name)}") for row in context.rows]
+        self._screen.lines(Line(head), *rows)
+        if context.last_cut:
+            self._screen.note(cut_text(context.last_cut))
+        self._screen.note(f"spent in this conversation: {usage_text(self._usage)}")
 
     def _quit(self, _: str) -> None:
         self.open = False

@@ -82,6 +82,10 @@ class Follower:
         self._screen.lines(*summary(result))
         return result
 
+    def progress(self, call: ToolCall, text: str) -> None:
+        """Show what a tool reports while it runs; for an agent's `on_progress`."""
+        self._screen.lines(Line(f"  {one_line(call.id)} … {one_line(text)}", "note"))
+
     def _drive(self, agent: Agent, run: Run) -> None:
         decisions = None
         while not run.ended:

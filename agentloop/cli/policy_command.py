@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
+
+if TYPE_CHECKING:
+    from agentloop.tools.tool import Risk
 
 __all__ = ["policy"]
 
@@ -19,7 +23,7 @@ def policy() -> None:
 @click.argument("tool", required=False)
 @click.argument("arguments", default="{}")
 @click.option("--risk", type=click.Choice(["read", "write", "danger"]), help="The risk that the tool declares.")
-def check(file: Path, tool: str | None, arguments: str, risk: str | None) -> None:
+def check(file: Path, tool: str | None, arguments: str, risk: Risk | None) -> None:
     """Check that the policy FILE can be used; with TOOL and its ARGUMENTS (a JSON object), say which rule decides."""
     from agentloop.cli.printable import one_line
     from agentloop.parts import ToolCall

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 
 from agentloop.cli.printable import cut, one_line
 from agentloop.cli.screen import Line
+from agentloop.history.answers import Cut
 from agentloop.loop.result import RunEvent, RunResult
 from agentloop.messages import Message, TextPart, ToolCall, ToolResult
 from agentloop.model import Attempt, ModelResponse, Usage
 
-__all__ = ["call_text", "describe_message", "lines_of", "summary", "usage_text"]
+__all__ = ["call_text", "cut_text", "describe_message", "lines_of", "summary", "usage_text"]
 
 WIDTH = 200
 
@@ -41,6 +42,10 @@ def lines_of(event: RunEvent, *, verbose: bool = False) -> list[Line]:
             return [_attempt_line(event.attempt)]
         case "repaired":
             return [Line(f"  repaired: {one_line(str(repair))}", "note") for repair in event.repairs]
+        case "trimmed":
+            return [Line(f"  {cut_text(event.cut)}", "note")]
+        case "warning":
+            return [Line(f"  warning: {one_line(event.text)}", "error")]
         case "late_result":
             return [Line(f"  too late: {_shown(event.result)}", "note")]
         case "response_done":
@@ -78,6 +83,13 @@ def usage_text(usage: Usage) -> str:
     return f"{least}{usage.input_tokens or 0:,} tokens in{cached}, {usage.output_tokens or 0:,} out{thought}"
 
 
+def cut_text(trimmed: Cut) -> str:
+    """What a request leaves out of the history, and what that costs."""
+    messages = "1 message" if len(trimmed.left) == 1 else f"{len(trimmed.left)} messages"
+    tokens = f"{trimmed.tokens_before:,} to {trimmed.tokens_after:,} tokens"
+    return f"trimmed: {messages} left out or shortened, {tokens}, {trimmed.cached_lost:,} cached tokens lost"
+
+
 def describe_message(message: Message, width: int = WIDTH) -> str:
     """A message as one line: its role, what it says, and the calls it makes."""
     said = cut(one_line(message.text), width)
@@ -89,7 +101,8 @@ def describe_message(message: Message, width: int = WIDTH) -> str:
 def _tool_lines(call: ToolCall, result: ToolResult) -> list[Line]:
     if not result.is_error:
         return [Line(f"  {one_line(call.id)} -> {_shown(result)}", "result")]
-    failed = Line(f"  {one_line(call.id)} {result.kind or 'error'}: {_shown(result)}", "error")
+    kind, shown = result.kind or "error", _shown(result)
+    failed = Line(f"  {one_line(call.id)} {shown if shown.startswith(kind) else f'{kind}: {shown}'}", "error")
     # A denied call was never started, so this is the first that is seen of it.
     return [Line(f"  {call_text(call)}", "call"), failed] if result.kind == "denied" else [failed]
 

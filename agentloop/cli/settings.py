@@ -32,6 +32,7 @@ class Settings:
     max_steps: int = 10
     max_tool_steps: int | None = None
     timeout: float | None = None
+    context_limit: int | None = None
     retries: int | None = None
     stream: bool | None = None
     load: Path | None = None
@@ -72,6 +73,8 @@ _OPTIONS = (
                  help="Rounds of tools at most; the model may still answer after the last."),
     click.option("--timeout", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS",
                  help="Bound of a whole run, its retries and tools included."),
+    click.option("--context-limit", type=click.IntRange(min=1), metavar="TOKENS",
+                 help="The model's context; requests leave old messages out before they pass seven eighths of it."),
     click.option("--retries", type=click.IntRange(min=0), metavar="N", help="Tries after the first one fails."),
     click.option("--stream/--no-stream", default=None,
                  help="Show text as it comes. On by default when stdout is a terminal."),
