@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import dataclasses
 import functools
 import importlib
@@ -20,8 +19,10 @@ from agentloop.errors import ToolError
 from agentloop.messages import ToolCall, ToolMessage, ToolResult
 from agentloop.tools import outcome
 from agentloop.tools.context import ToolContext
+from agentloop.tools.tasks import run_task
 from agentloop.tools.tool import Tool, ToolOptions, tool
 from agentloop.tools.toolbox import Prepared
+from agentloop.tools.waiting import wait_for
 
 __all__ = ["main"]
 
@@ -65,16 +66,14 @@ def _run(request: dict[str, Any], progress: Callable[[str], None]) -> ToolResult
         text = f"not started: the child process could not load the tool: {outcome.error_text(error)}"
         return ToolResult(text, is_error=True, kind="not_started")
     prepared = Prepared(ToolCall(request["call_id"], found.name), found, bound)
-    if found.is_async:
-        return asyncio.run(outcome.call_async(prepared, context))
-    return outcome.call(prepared, context)
+    # The parent keeps the limits, so sync tools have the main thread, as they would at home.
+    return wait_for(run_task(prepared, context, None)) if found.is_async else outcome.call(prepared, context)
 
 
 def _tool(request: dict[str, Any]) -> Tool:
     module: Any = _import_main(request["main"]) if request["main"] else importlib.import_module(request["module"])
     found: Any = functools.reduce(getattr, request["name"].split("."), module)
     made = found if isinstance(found, Tool) else _wrap(found, request)
-    # The parent keeps the limits.
     return dataclasses.replace(made, isolate=None, timeout=None, max_result=None, retries=0)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import dataclasses
 import threading
@@ -17,13 +16,10 @@ from agentloop.tools import outcome
 from agentloop.tools.context import ToolContext
 from agentloop.tools.threads import in_thread
 from agentloop.tools.tool import Tool
-from agentloop.tools.toolbox import Prepared, Toolbox, prepare
+from agentloop.tools.toolbox import Prepared
 from agentloop.tools.waiting import loop_thread
 
-__all__ = ["Prepared", "Toolbox", "execute", "execute_async", "prepare"]
-
-GRACE = 0.25
-"""Seconds that a tool which was told to stop has to do so, before it is left behind."""
+__all__ = ["execute", "execute_async"]
 
 
 def execute(prepared: Prepared, *, context: ToolContext) -> ToolResult:
@@ -56,6 +52,16 @@ async def execute_async(prepared: Prepared, *, context: ToolContext) -> ToolResu
     return result
 
 
+async def _once_async(prepared: Prepared, context: ToolContext) -> ToolResult:
+    from agentloop.tools.tasks import run_task
+
+    refusal = _refusal(context)
+    if refusal is not None:
+        return refusal
+    with _own(prepared.tool, context) as (own, seconds):
+        return await run_task(prepared, own, seconds)
+
+
 def _may_retry(result: ToolResult, context: ToolContext) -> bool:
     told = isinstance(result.cause, ToolError)
     return result.kind in ("raised", "timeout") and not told and _refusal(context) is None
@@ -84,9 +90,6 @@ def _own(tool: Tool, context: ToolContext) -> Generator[tuple[ToolContext, float
         forget()
 
 
-# --- sync ------------------------------------------------------------------------------------------------------------
-
-
 def _once(prepared: Prepared, context: ToolContext) -> ToolResult:
     refusal = _refusal(context)
     if refusal is not None:
@@ -106,10 +109,12 @@ def _once(prepared: Prepared, context: ToolContext) -> ToolResult:
 
 
 def _on_loop(prepared: Prepared, own: ToolContext, seconds: float | None) -> ToolResult:
+    from agentloop.tools.tasks import run_task
+
     loop = loop_thread()
-    future = loop.submit(_task(prepared, own, seconds))
+    future = loop.submit(run_task(prepared, own, seconds))
     # The task keeps the limits itself; the patience is for one that blocks its loop and cannot.
-    result = _wait(future, own.cancel, seconds, patience=2 * GRACE)
+    result = _wait(future, own.cancel, seconds, patience=2 * outcome.GRACE)
     if not future.done():
         loop.replace()
     return result
@@ -127,7 +132,7 @@ def _wait(future: Future[ToolResult], signal: CancelSignal, seconds: float | Non
         was_cancelled = signal.cancelled
         signal.cancel()
         with contextlib.suppress(TimeoutError):
-            late = future.result(GRACE + patience)
+            late = future.result(outcome.GRACE + patience)
             if was_cancelled or late.kind == "timeout":  # it saw the signal: its own word is the better one
                 return late
     except BaseException:
@@ -138,70 +143,3 @@ def _wait(future: Future[ToolResult], signal: CancelSignal, seconds: float | Non
     if was_cancelled:
         return outcome.cancelled(stopped=False)
     return outcome.timed_out(seconds or 0.0, stopped=future.done())
-
-
-# --- async -----------------------------------------------------------------------------------------------------------
-
-
-async def _once_async(prepared: Prepared, context: ToolContext) -> ToolResult:
-    refusal = _refusal(context)
-    if refusal is not None:
-        return refusal
-    with _own(prepared.tool, context) as (own, seconds):
-        return await _task(prepared, own, seconds)
-
-
-async def _task(prepared: Prepared, own: ToolContext, seconds: float | None) -> ToolResult:
-    tool = prepared.tool
-    work: asyncio.Future[ToolResult]
-    if tool.isolate == "process":
-        from agentloop.tools.isolate import run_in_process
-
-        work, seconds = asyncio.wrap_future(in_thread(lambda: run_in_process(prepared, own), tool.name)), None
-    elif tool.is_async:
-        work = asyncio.create_task(outcome.call_async(prepared, own), name=f"tool {tool.name}")
-    else:
-        work = asyncio.wrap_future(in_thread(lambda: outcome.call(prepared, own), tool.name))
-    return await _wait_async(work, own.cancel, seconds)
-
-
-async def _wait_async(work: asyncio.Future[ToolResult], signal: CancelSignal, seconds: float | None) -> ToolResult:
-    loop = asyncio.get_running_loop()
-    woken: asyncio.Future[None] = loop.create_future()
-
-    def wake() -> None:
-        loop.call_soon_threadsafe(_wake, woken)
-
-    forget = signal.on_cancel(wake)
-    try:
-        await asyncio.wait({work, woken}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
-        if work.done():
-            return work.result()
-        was_cancelled = signal.cancelled
-        await _stop(work, signal)
-    except asyncio.CancelledError:
-        await _stop(work, signal)
-        raise
-    finally:
-        forget()
-    late = work.result() if work.done() and not work.cancelled() else None
-    if late is not None and (was_cancelled or late.kind == "timeout"):
-        return late  # it saw the signal: its own word is the better one
-    return (
-        outcome.cancelled(stopped=work.done())
-        if was_cancelled
-        else outcome.timed_out(seconds or 0.0, stopped=work.done())
-    )
-
-
-def _wake(woken: asyncio.Future[None]) -> None:
-    if not woken.done():
-        woken.set_result(None)
-
-
-async def _stop(work: asyncio.Future[ToolResult], signal: CancelSignal) -> None:
-    """Tell the tool, cancel the task, and wait a moment for either to end."""
-    signal.cancel()
-    if isinstance(work, asyncio.Task):
-        work.cancel()
-    await asyncio.wait({work}, timeout=GRACE)

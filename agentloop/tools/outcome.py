@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import dataclasses
 import inspect
 import logging
+from collections.abc import Callable
 from typing import Any
 
 from agentloop.errors import ConfigError
@@ -17,9 +17,12 @@ from agentloop.tools.results import error_text, to_result
 from agentloop.tools.tool import Tool
 from agentloop.tools.toolbox import Prepared
 
-__all__ = ["MAX_PARTS", "call", "call_async", "cancelled", "finish", "raised", "timed_out"]
+__all__ = ["GRACE", "MAX_PARTS", "call", "cancelled", "finish", "function_of", "raised", "timed_out"]
 
 _log = logging.getLogger("agentloop.tools")
+
+GRACE = 0.25
+"""Seconds that a tool which was told to stop has to do so, before it is left behind."""
 
 MAX_PARTS = 32 * 1024 * 1024
 """Characters of images and files in one result; base64 cannot be cut, so more is an error of kind `too_large`."""
@@ -29,32 +32,14 @@ def call(prepared: Prepared, context: ToolContext) -> ToolResult:
     """Call the function in this thread. Everything it raises becomes a result, SystemExit too; only KeyboardInterrupt,
     which is meant for the program, passes through."""
     try:
-        return finish(prepared.tool, prepared.bound.call(_function(prepared.tool), context))
+        return finish(prepared.tool, prepared.bound.call(function_of(prepared.tool), context))
     except KeyboardInterrupt:
         raise
     except BaseException as error:
         return raised(prepared.tool, error)
 
 
-async def call_async(prepared: Prepared, context: ToolContext) -> ToolResult:
-    """The same for a coroutine function. CancelledError passes through when it is this task that was cancelled."""
-    try:
-        value = prepared.bound.call(_function(prepared.tool), context)
-        if inspect.isawaitable(value):
-            value = await value
-        return finish(prepared.tool, value)
-    except KeyboardInterrupt:
-        raise
-    except asyncio.CancelledError as error:
-        task = asyncio.current_task()
-        if task is not None and task.cancelling():
-            raise
-        return raised(prepared.tool, error)
-    except BaseException as error:
-        return raised(prepared.tool, error)
-
-
-def _function(tool: Tool) -> Any:
+def function_of(tool: Tool) -> Callable[..., Any]:
     if tool.function is None:
         raise ConfigError(f"tool {tool.name} has no function")
     return tool.function

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import threading
 from collections.abc import Awaitable, Coroutine
 from concurrent.futures import Future
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+if TYPE_CHECKING:
+    import asyncio
 
 __all__ = ["LoopThread", "loop_thread", "wait_for"]
 
@@ -27,6 +29,8 @@ class LoopThread:
         self._thread: threading.Thread | None = None
 
     def submit(self, work: Coroutine[Any, Any, T]) -> Future[T]:
+        import asyncio
+
         return asyncio.run_coroutine_threadsafe(work, self._running())
 
     @property
@@ -40,6 +44,8 @@ class LoopThread:
             self._loop = self._thread = None
 
     def _running(self) -> asyncio.AbstractEventLoop:
+        import asyncio
+
         with self._lock:
             # After a fork the thread is gone, and the loop with it.
             if self._loop is None or self._thread is None or not self._thread.is_alive():
