@@ -6,6 +6,8 @@ import json
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from agentloop.errors import ToolError
 from agentloop.mock.conversation import Call, Offer, Question, Turn, limited
@@ -143,3 +145,26 @@ def test_the_demo_tools_refuse_what_they_do_not_know() -> None:
         get_weather("Atlantis")
     with pytest.raises(ToolError, match="unknown unit 'kelvin'"):
         convert_temperature(1, "kelvin", "celsius")
+
+
+WORDS = ["weather", "in", "Tokyo", "Oslo", "Atlantis", "New York", "Fahrenheit", "and", "?", "for", "Celsius", "of"]
+DEMO = {"get_weather": get_weather, "convert_temperature": convert_temperature}
+
+
+@given(st.lists(st.sampled_from(WORDS), max_size=8).map(" ".join), st.booleans())
+def test_every_question_is_answered_after_a_few_steps(prompt: str, parallel: bool) -> None:
+    question = ask(prompt, parallel_calls=parallel)
+    for _ in range(12):
+        reply = limited(weather(question), question)
+        if not reply.calls:
+            break
+        found = step(*((call, run_demo(call)) for call in reply.calls))
+        question = ask(prompt, *question.turns[1:], *found, parallel_calls=parallel)
+    assert reply.text
+
+
+def run_demo(call: Call) -> str:
+    try:
+        return json.dumps(DEMO[call.name](**json.loads(call.arguments)))
+    except ToolError as error:
+        return str(error)
