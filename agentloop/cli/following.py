@@ -95,8 +95,11 @@ class Follower:
             decisions = self._approval.ask(run.pending) if run.status == "needs_approval" else None
 
     def _see(self, event: RunEvent) -> None:
-        if event.type == "text_delta" and self._text and not self._quiet:
+        streamed = self._text and not self._quiet
+        if event.type == "text_delta" and streamed:
             self._screen.answer(event.text)
-        self._screen.lines(*lines_of(event, verbose=self._verbose))
+        elif event.type == "response_done":
+            self._screen.end_answer()
+        self._screen.lines(*lines_of(event, verbose=self._verbose, streamed=streamed))
         if self._stepper and event.type == "tool_started":
             self._stepper.before_tool(event.call)

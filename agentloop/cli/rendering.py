@@ -28,9 +28,10 @@ _WHAT_NOW: dict[str, str] = {
 }
 
 
-def lines_of(event: RunEvent, *, verbose: bool = False) -> list[Line]:
+def lines_of(event: RunEvent, *, verbose: bool = False, streamed: bool = False) -> list[Line]:
     """The lines of one event, none for those that do not concern a reader. `verbose` adds what each reply cost, and
-    what was odd about it. The end of a run is told by `summary`."""
+    what was odd about it; with `streamed` the text of replies has been shown already. The end of a run is told by
+    `summary`."""
     match event.type:
         case "step_started":
             return [Line(f"step {event.step}", "step")]
@@ -49,7 +50,7 @@ def lines_of(event: RunEvent, *, verbose: bool = False) -> list[Line]:
         case "late_result":
             return [Line(f"  too late: {_shown(event.result)}", "note")]
         case "response_done":
-            return _response_lines(event.response, verbose)
+            return _response_lines(event.response, verbose, streamed)
         case _:
             return []
 
@@ -68,6 +69,8 @@ def summary(result: RunResult) -> list[Line]:
     lines = [Line(head, "error")]
     if result.status in _WHAT_NOW:
         lines.append(Line(f"  {_WHAT_NOW[result.status]}", "error"))
+    if result.response is not None and result.response.refusal:
+        lines.append(Line(f"  it said: {cut(one_line(result.response.refusal), WIDTH)}", "error"))
     if result.error is not None:
         lines += [Line(f"  {one_line(line)}", "error") for line in str(result.error).splitlines()]
     return lines
@@ -113,11 +116,11 @@ def _attempt_line(attempt: Attempt) -> Line:
     return Line(f"  attempt {attempt.number} failed: {cut(one_line(attempt.error or ''), WIDTH)}{again}{why}", "error")
 
 
-def _response_lines(response: ModelResponse, verbose: bool) -> list[Line]:
+def _response_lines(response: ModelResponse, verbose: bool, streamed: bool) -> list[Line]:
     lines: list[Line] = []
     if verbose and response.reasoning:
         lines.append(Line(f"  thinks: {cut(one_line(response.reasoning), WIDTH)}", "note"))
-    if response.text and response.tool_calls:
+    if response.text and response.tool_calls and not streamed:
         lines.append(Line(f"  says: {cut(one_line(response.text), WIDTH)}", "plain"))
     if verbose:
         said = f"{response.raw_finish_reason or 'no finish reason'}, {usage_text(response.usage)}"

@@ -23,7 +23,7 @@ SECONDS = 30
 
 
 @pytest.fixture(autouse=True)
-def no_provider(request: pytest.FixtureRequest) -> Iterator[None]:
+def no_provider() -> Iterator[None]:
     """No variable of the machine that runs the tests names a provider."""
     kept = {name: os.environ.pop(name) for name in list(os.environ) if re.search("_(API_KEY|BASE_URL|MODEL)$", name)}
     yield

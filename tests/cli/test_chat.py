@@ -108,7 +108,7 @@ def test_context_before_anything_was_sent_says_so(chat):
 
 def test_help_lists_all_commands(chat):
     shown = chat("/help")
-    for name in "/help /history /clear /undo /save /load /system /tools /context /quit".split():
+    for name in ["/help", "/history", "/clear", "/undo", "/save", "/load", "/system", "/tools", "/context", "/quit"]:
         assert f"\n{name} " in f"\n{shown}"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -60,8 +61,10 @@ def test_an_unexpected_error_is_one_line_that_tells_how_to_see_more(start, tmp_p
     assert err == "Error: RuntimeError: half done (AGENTLOOP_TRACEBACK=1 shows where)\n"
 
 
-def test_verbose_shows_the_traceback(start, tmp_path: Path):
-    process = start("run", "hi", "--mock", "--tool", "broken:f", "--verbose", cwd=broken_tool(tmp_path))
+@pytest.mark.parametrize(("option", "variable"), [("--verbose", ""), ("--no-stream", "1")])
+def test_tracebacks_are_shown_to_those_who_ask(start, tmp_path: Path, option: str, variable: str):
+    env = {**os.environ, "AGENTLOOP_TRACEBACK": variable}
+    process = start("run", "hi", "--mock", "--tool", "broken:f", option, cwd=broken_tool(tmp_path), env=env)
     _, err = process.communicate()
     assert 'broken.py", line 1' in err
     assert err.endswith("Error: RuntimeError: half done\n")

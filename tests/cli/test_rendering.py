@@ -6,9 +6,10 @@ import pytest
 
 from agentloop.cli.rendering import describe_message, lines_of, summary, usage_text
 from agentloop.errors import ServerError
-from agentloop.loop.result import Repaired, RunResult, StepStarted, ToolFinished, ToolStarted
+from agentloop.history.answers import Cut
+from agentloop.loop.result import Repaired, RunResult, StepStarted, ToolFinished, ToolStarted, Trimmed, Warned
 from agentloop.loop.run import Run
-from agentloop.messages import AssistantMessage, ToolCall, ToolMessage, ToolResult, UserMessage
+from agentloop.messages import AssistantMessage, RefusalPart, ToolCall, ToolMessage, ToolResult, UserMessage
 from agentloop.model import Attempt, AttemptFailed, ModelResponse, ResponseDone, TextDelta, Usage
 from agentloop.repairs import Repair
 
@@ -107,6 +108,22 @@ def test_an_answer_is_summed_up_in_one_line():
 def test_a_limit_is_named_with_the_option_that_raises_it():
     lines = [line.text for line in summary(result("step_limit"))]
     assert lines == ["step_limit: 1 step, 10 tokens in (4 cached), 2 out", "  raise --max-steps"]
+
+
+def test_a_refusal_is_told():
+    refused = ModelResponse(AssistantMessage((RefusalPart("not that"),)))
+    lines = [line.text for line in summary(result("refused", response=refused))]
+    assert lines[1:] == ["  the model refused", "  it said: not that"]
+
+
+def test_a_cut_tells_what_left_and_what_it_costs():
+    cut = Cut((UserMessage("old"), UserMessage("older")), tokens_before=9000, tokens_after=4000, cached_lost=3500)
+    told = "  trimmed: 2 messages left out or shortened, 9,000 to 4,000 tokens, 3,500 cached tokens lost"
+    assert texts(Trimmed(cut)) == [told]
+
+
+def test_a_warning_is_shown():
+    assert texts(Warned("the prompt was cut")) == ["  warning: the prompt was cut"]
 
 
 def test_an_error_is_shown_below_its_status():

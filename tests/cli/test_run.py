@@ -58,6 +58,30 @@ def test_streamed_or_not_the_answer_is_the_same(agentloop, option: str):
     assert done.stdout == "In Tokyo it is 64.4 °F (18.0 °C) and cloudy.\n"
 
 
+def talks_and_calls(question: Question) -> Reply:
+    if question.turns[-1].role == "tool":
+        return Reply("It is 18.")
+    return Reply("Let me look.", calls=(Call.of("get_weather", city="Tokyo"),))
+
+
+def test_with_stream_all_text_of_the_model_is_on_stdout(agentloop):
+    with MockProvider(talks_and_calls) as mock:
+        done = agentloop("run", "hi", "--base-url", mock.base_url, "--model", "m", "--demo-tools", "--stream")
+    assert done.stdout == "Let me look.
+It is 18.
+"
+    assert "says" not in done.stderr
+
+
+def test_without_stream_only_the_answer_is_on_stdout(agentloop):
+    with MockProvider(talks_and_calls) as mock:
+        done = agentloop("run", "hi", "--base-url", mock.base_url, "--model", "m", "--demo-tools", "--no-stream")
+    assert done.stdout == "It is 18.
+"
+    assert "  says: Let me look.
+" in done.stderr
+
+
 def test_the_prompt_may_come_from_stdin(agentloop):
     assert agentloop("run", "-", "--mock", input="weather in Oslo?").exit_code == 0
     assert agentloop("run", "-", "--mock", input=" \n").exit_code == 2
