@@ -67,19 +67,15 @@ def talks_and_calls(question: Question) -> Reply:
 def test_with_stream_all_text_of_the_model_is_on_stdout(agentloop):
     with MockProvider(talks_and_calls) as mock:
         done = agentloop("run", "hi", "--base-url", mock.base_url, "--model", "m", "--demo-tools", "--stream")
-    assert done.stdout == "Let me look.
-It is 18.
-"
+    assert done.stdout == "Let me look.\nIt is 18.\n"
     assert "says" not in done.stderr
 
 
 def test_without_stream_only_the_answer_is_on_stdout(agentloop):
     with MockProvider(talks_and_calls) as mock:
         done = agentloop("run", "hi", "--base-url", mock.base_url, "--model", "m", "--demo-tools", "--no-stream")
-    assert done.stdout == "It is 18.
-"
-    assert "  says: Let me look.
-" in done.stderr
+    assert done.stdout == "It is 18.\n"
+    assert "  says: Let me look.\n" in done.stderr
 
 
 def test_the_prompt_may_come_from_stdin(agentloop):
