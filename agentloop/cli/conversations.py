@@ -4,25 +4,26 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from agentloop.cli.printable import printable
 from agentloop.errors import ConfigError, HistoryError
 from agentloop.loop.result import RunResult
 from agentloop.messages import Message, messages_from
+from agentloop.shapes import as_dict, as_list
 
 __all__ = ["as_json", "load", "report", "save"]
 
 
 def save(path: Path, messages: Sequence[Message]) -> None:
     """Write the messages in storage form, whole or not at all."""
-    text = json.dumps([message.to_dict() for message in messages], ensure_ascii=False, indent=1)
+    text = as_json([message.to_dict() for message in messages], "utf-8")
     draft = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
-        draft.write_text(text + "\n", encoding="utf-8", errors="surrogatepass")
+        draft.write_text(text + "\n", encoding="utf-8")
         os.replace(draft, path)
     finally:
         draft.unlink(missing_ok=True)
@@ -34,19 +35,18 @@ def load(path: Path) -> tuple[Message, ...]:
     Raises ConfigError for anything else.
     """
     try:
-        value: Any = json.loads(path.read_text(encoding="utf-8", errors="surrogatepass"))
-        found = cast("dict[str, Any]", value).get("messages") if isinstance(value, dict) else value
-        if not isinstance(found, list) or not all(isinstance(each, dict) for each in cast("list[Any]", found)):
-            raise ConfigError(f"{path}: holds no list of messages")
-        return messages_from(cast("Iterable[dict[str, Any]]", found))
+        value: Any = json.loads(path.read_bytes())
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read: {error.strerror}") from error
+    except ValueError as error:
+        raise ConfigError(f"{path}: is not JSON: {error}") from error
+    found = as_list(as_dict(value).get("messages", value))
+    if not found or not all(isinstance(each, dict) for each in found):
+        raise ConfigError(f"{path}: holds no list of messages")
+    try:
+        return messages_from(found)
     except HistoryError as error:
         raise ConfigError(f"{path}: {error}") from error
-    except ValueError as error:
-        if isinstance(error, ConfigError):
-            raise
-        raise ConfigError(f"{path}: is not JSON: {error}") from error
 
 
 def report(result: RunResult, provider: str) -> dict[str, Any]:
