@@ -8,7 +8,6 @@ import threading
 from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import Future
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from agentloop.mock.app import MODEL, MockApp
@@ -79,6 +78,8 @@ class MockProvider:
 
     def start(self) -> None:
         """Listen and serve; returns when the port is open. OSError when it cannot be."""
+        if self._base_url:
+            raise RuntimeError(f"the mock provider is running already, at {self._base_url}")
         port: Future[int] = Future()
         self._thread = threading.Thread(target=lambda: _run(self._serve(port)), name="agentloop-mock", daemon=True)
         self._thread.start()
@@ -96,7 +97,7 @@ class MockProvider:
         server, stopping = Server(self._respond), asyncio.Event()
         try:
             opened = await server.start(*self._address)
-        except OSError as problem:
+        except Exception as problem:
             port.set_exception(problem)
             return
         self._loop, self._server, self._stopping = asyncio.get_running_loop(), server, stopping
@@ -108,9 +109,7 @@ class MockProvider:
         self.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.stop()
 
     async def __aenter__(self) -> MockProvider:

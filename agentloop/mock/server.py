@@ -17,6 +17,7 @@ from typing import TypeAlias
 
 import h11
 
+from agentloop.errors import ConfigError
 from agentloop.testing.fault_steps import Cut, Data, End, Head, Junk, Pause, Reset, Step
 
 __all__ = ["Incoming", "Server"]
@@ -54,6 +55,8 @@ class Server:
 
     async def start(self, host: str, port: int) -> int:
         """Listen; the port, which the system chooses when 0 is given. OSError when that is not possible."""
+        if not 0 <= port <= 65535:
+            raise ConfigError(f"port {port}: a port is a number from 0, which means any free one, to 65535")
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         listener = socket.create_server((host, port), family=family, backlog=1024)
         listener.setblocking(False)

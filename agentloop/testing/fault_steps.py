@@ -139,6 +139,8 @@ def _other(answer: Answer, fault: Fault, status: int, body: bytes, content_type:
 
 def _status(answer: Answer, fault: Fault) -> list[Step]:
     status = fault.status or 500
+    if status in (204, 304):  # HTTP gives these no body
+        return _healthy(Answer(status, answer.headers, ()), fault)
     if fault.body is None:
         return _other(answer, fault, status, _error_json(fault, status), "application/json")
     looks_like_json = fault.body.lstrip().startswith(("{", "["))

@@ -74,6 +74,14 @@ class FaultTransport(httpx.BaseTransport, httpx.AsyncBaseTransport):
                 await self.clock.asleep(moment.seconds or 0)
         raise AssertionError("an answer has a head, or raises before it")
 
+    def close(self) -> None:
+        if isinstance(self._inner, httpx.BaseTransport):
+            self._inner.close()
+
+    async def aclose(self) -> None:
+        if isinstance(self._inner, httpx.AsyncBaseTransport):
+            await self._inner.aclose()
+
     def _call(self, request: httpx.Request) -> httpx.Response:
         if isinstance(self._inner, httpx.BaseTransport | httpx.AsyncBaseTransport):
             raise TypeError("the inner transport and the client must both be sync, or both async")

@@ -106,6 +106,8 @@ class Fault:
             raise ConfigError(f"stall={self.where}: use one of {', '.join(get_args(Where))}")
         if self.status is not None and not 200 <= self.status <= 599:
             raise ConfigError(f"{self.kind}={self.status}: a status is a number from 200 to 599")
+        for name, value in self.headers.items():
+            _check_header(name, value)
         if self.n is None and self.kind in _NUMBER:
             object.__setattr__(self, "n", _NUMBER[self.kind])
         if self.n is not None and self.n < 0 and self.kind != "wrong-length":
@@ -116,6 +118,13 @@ class Fault:
             raise ConfigError(f"{self.kind}: seconds={self.seconds} must be a number that is not negative")
         if not 0 <= self.chance <= 1 or (self.times is not None and self.times < 1):
             raise ConfigError(f"{self.kind}: chance is from 0 to 1, and times is at least 1")
+
+
+def _check_header(name: str, value: str) -> None:
+    if not re.fullmatch(r"[\w!#$%&'*+.^`|~-]+", name, re.ASCII) or not re.fullmatch(r"[\t -~\x80-\xff]*", value):
+        raise ConfigError(f"header {name!r}: HTTP does not allow this name, or a character of its value")
+    if name.lower() in ("content-length", "transfer-encoding"):
+        raise ConfigError(f"header {name!r} belongs to the server; for a false length there is the fault wrong-length")
 
 
 _NUMBER: dict[str, int] = {

@@ -195,6 +195,16 @@ def test_a_port_in_use_is_an_error_at_once() -> None:
             MockProvider(port=port).start()
 
 
+def test_a_port_that_is_none_is_an_error_at_once() -> None:
+    with pytest.raises(OverflowError, match="0-65535"):
+        MockProvider(port=70000).start()
+
+
+def test_a_provider_is_started_once() -> None:
+    with MockProvider() as mock, pytest.raises(RuntimeError, match="running already"):
+        mock.start()
+
+
 def test_a_provider_can_be_started_again(client: httpx.Client) -> None:
     mock = MockProvider()
     for _ in range(2):

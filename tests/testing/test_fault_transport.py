@@ -122,6 +122,25 @@ async def test_an_async_inner_transport_serves_an_async_client_only() -> None:
         client.post(URL)
 
 
+@pytest.mark.anyio
+async def test_closing_it_closes_the_inner_one() -> None:
+    class Inner(httpx.MockTransport):
+        closed = 0
+
+        def close(self) -> None:
+            self.closed += 1
+
+        async def aclose(self) -> None:
+            self.closed += 1
+
+    inner = Inner(plain)
+    with httpx.Client(transport=FaultTransport(inner)):
+        pass
+    async with httpx.AsyncClient(transport=FaultTransport(inner)):
+        pass
+    assert inner.closed == 2
+
+
 def test_the_clock_refuses_to_go_back() -> None:
     with pytest.raises(ValueError, match="non-negative"):
         FakeClock().sleep(-1)

@@ -82,6 +82,12 @@ def test_any_status_has_a_message_of_its_own(meet: Any, status: int) -> None:
     assert json.loads(found.body)["error"]["message"]
 
 
+@pytest.mark.parametrize("status", [204, 304])
+def test_a_status_without_a_body_has_none(meet: Any, status: int) -> None:
+    found = meet(f"status={status}", STREAM)
+    assert (found.status, found.body, found.error) == (status, b"", "")
+
+
 @pytest.mark.parametrize("body", ["", "\n\n\n", "upstream is away", '{"choices": null}'])
 def test_a_body_of_any_kind_can_be_sent(meet: Any, body: str) -> None:
     found = meet([Fault("status", status=200, body=body)], WHOLE)
