@@ -40,7 +40,6 @@ def is_context(annotation: Any) -> bool:
     return annotation is ToolContext
 
 
-@functools.lru_cache(maxsize=1024)
 def context_parameter(function: Callable[..., Any]) -> str | None:
     try:
         parameters = inspect.signature(function).parameters.values()

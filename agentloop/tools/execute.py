@@ -95,6 +95,8 @@ def _once(prepared: Prepared, context: ToolContext) -> ToolResult:
     if refusal is not None:
         return refusal
     tool = prepared.tool
+    if tool.timeout is None and context.deadline is None and tool.isolate is None and not tool.is_async:
+        return outcome.call(prepared, context)
     with _own(tool, context) as (own, seconds):
         if tool.isolate == "process":
             from agentloop.tools.isolate import run_in_process
@@ -102,8 +104,6 @@ def _once(prepared: Prepared, context: ToolContext) -> ToolResult:
             return run_in_process(prepared, own)
         if tool.is_async:
             return _on_loop(prepared, own, seconds)
-        if seconds is None:
-            return outcome.call(prepared, own)
         future = in_thread(lambda: outcome.call(prepared, own), tool.name)
         return _wait(future, own.cancel, seconds)
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
 from agentloop.errors import ToolError
 from agentloop.shapes import as_dict
 
-__all__ = ["Fault", "refuse"]
+__all__ = ["Fault", "merged", "refuse"]
 
 _MOST = 5
 _GOT = 60
@@ -33,6 +33,20 @@ class Fault:
     @staticmethod
     def seen(value: Any) -> str:
         return json.dumps(value, ensure_ascii=False, default=repr)
+
+
+def merged(faults: Iterable[Fault]) -> list[Fault]:
+    """One fault for each place: what the members of a union wanted is joined by `or`."""
+    out: dict[tuple[tuple[str | int, ...], str | None], Fault] = {}
+    for fault in faults:
+        known = out.get((fault.path, fault.got))
+        if known is None:
+            out[fault.path, fault.got] = fault
+        elif fault.wanted not in known.wanted:
+            out[fault.path, fault.got] = replace(
+                known, wanted=f"{known.wanted} or {fault.wanted.removeprefix('expected ')}"
+            )
+    return list(out.values())
 
 
 def refuse(name: str, faults: Sequence[Fault], schema: Mapping[str, Any]) -> NoReturn:

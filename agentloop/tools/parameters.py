@@ -98,6 +98,8 @@ def read_parameters(
         raise ConfigError(f"tool {tool}: its signature cannot be read ({error}); wrap it in a def") from error
     inner, fixed = _unwrap(function)
     scope = getattr(inner, "__globals__", {})
+    if "<locals>" not in getattr(inner, "__qualname__", ""):
+        names = {}  # a function of a module means the names of that module, whoever makes a tool of it
     unbound = bool(found) and found[0].name == "self" and found[0].annotation is _EMPTY
     slots = [
         _parameter(f"p{place}", each, _resolve(tool, each, scope, names), about)

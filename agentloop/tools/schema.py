@@ -17,7 +17,7 @@ from pydantic_core import ErrorDetails
 
 from agentloop.errors import ConfigError
 from agentloop.tools.calling import CONTEXT, Bound
-from agentloop.tools.faults import Fault, refuse
+from agentloop.tools.faults import Fault, merged, refuse
 from agentloop.tools.parameters import Parameter, Parameters, is_json, read_parameters
 from agentloop.tools.strict import drop_absent, strict_schema
 
@@ -74,7 +74,7 @@ class Signature:
             values = self.model.model_validate_json(json.dumps(arguments), strict=not self.coerce)
         except pydantic.ValidationError as error:
             found = error.errors(include_url=False, include_context=False)
-            refuse(tool, [_fault(each) for each in found], self.parameters)
+            refuse(tool, merged(_fault(each, arguments) for each in found), self.parameters)
         further = self.takes.reserved.intersection(values.model_extra or ())
         if further:
             refuse(tool, [_no_such((name,)) for name in sorted(further)], self.parameters)
@@ -111,13 +111,16 @@ def _build(tool: str, slots: tuple[Parameter, ...]) -> tuple[type[pydantic.BaseM
 
 
 def _model(slots: tuple[Parameter, ...]) -> type[pydantic.BaseModel]:
-    rest = next((slot for slot in slots if slot.kind is inspect.Parameter.VAR_KEYWORD), None)
-    config = pydantic.ConfigDict(extra="forbid" if rest is None else "allow")
-    body: dict[str, Any] = {"model_config": config, "__module__": __name__, "__annotations__": {}}
-    if rest is not None:
-        body["__annotations__"]["__pydantic_extra__"] = dict[str, rest.annotation]
-    base = cast("type[pydantic.BaseModel]", type("Arguments", (pydantic.BaseModel,), body))
     fields: dict[str, Any] = {slot.field: slot.definition() for slot in slots if slot.in_schema}
+    rest = next((slot for slot in slots if slot.kind is inspect.Parameter.VAR_KEYWORD), None)
+    if rest is None:
+        return pydantic.create_model("Arguments", __config__=pydantic.ConfigDict(extra="forbid"), **fields)
+    body = {
+        "model_config": pydantic.ConfigDict(extra="allow"),
+        "__module__": __name__,
+        "__annotations__": {"__pydantic_extra__": dict[str, rest.annotation]},
+    }
+    base = cast("type[pydantic.BaseModel]", type("Arguments", (pydantic.BaseModel,), body))
     return pydantic.create_model("Arguments", __base__=base, **fields)
 
 
@@ -157,18 +160,30 @@ def _without_titles(node: Any) -> Any:
     return out
 
 
-def _fault(error: ErrorDetails) -> Fault:
-    path, text = error["loc"], error["msg"]
+def _fault(error: ErrorDetails, arguments: Mapping[str, Any]) -> Fault:
+    path, text = _path(error["loc"], arguments), error["msg"]
     match error["type"]:
         case "missing":
-            return Fault(path, "missing")
+            return Fault((*path, error["loc"][-1]), "missing")
         case "extra_forbidden":
             return _no_such(path)
         case "json_invalid":
             return Fault(path, text)
         case _:
-            wanted = text.replace("Input should be", "expected", 1)
-            return Fault(path, wanted, Fault.seen(error["input"]))
+            return Fault(path, text.replace("Input should be", "expected", 1), Fault.seen(error["input"]))
+
+
+def _path(loc: tuple[str | int, ...], value: Any) -> tuple[str | int, ...]:
+    """The steps that lead through `value`. Others are pydantic's names for the members of a union, which would make a
+    model look for a key of that name."""
+    path: list[str | int] = []
+    for step in loc:
+        try:
+            value = value[step]
+        except (KeyError, IndexError, TypeError):
+            continue
+        path.append(step)
+    return tuple(path)
 
 
 def _no_such(path: tuple[str | int, ...]) -> Fault:

@@ -75,7 +75,10 @@ class Tool:
     isolate: Literal["process"] | None = None
     retries: int = 0
     signature: Signature | None = field(default=None, repr=False)
+    is_async: bool = field(init=False, repr=False)
+    """Whether calling the function gives a coroutine."""
     _raw: RawSchema | None = field(init=False, repr=False)
+    _context: str | None = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         if not self.name or self.name != self.name.strip():
@@ -88,6 +91,9 @@ class Tool:
             raw = RawSchema.compile(self.name, self.parameters)
             object.__setattr__(self, "parameters", raw.schema)
         object.__setattr__(self, "_raw", raw)
+        function = self.function
+        object.__setattr__(self, "is_async", function is not None and is_async(function))
+        object.__setattr__(self, "_context", None if function is None else context_parameter(function))
 
     def _check_options(self) -> None:
         if self.risk not in (None, "read", "write", "danger"):
@@ -121,11 +127,6 @@ class Tool:
         """Whether this was made from a method that still lacks its object, so that it cannot run."""
         return self.signature is not None and self.signature.takes.unbound
 
-    @property
-    def is_async(self) -> bool:
-        """Whether calling the function gives a coroutine."""
-        return self.function is not None and is_async(self.function)
-
     def validate(self, arguments: Mapping[str, Any]) -> Bound:
         """The call that `arguments` amount to: checked, converted, with defaults filled in.
 
@@ -135,7 +136,7 @@ class Tool:
             return self.signature.bind(self.name, arguments)
         if self._raw is not None:
             self._raw.check(self.name, arguments)
-        return bind_by_name(arguments, None if self.function is None else context_parameter(self.function))
+        return bind_by_name(arguments, self._context)
 
     def strict_schema(self) -> StrictSchema:
         """`parameters` in the form that providers with strict schemas want, and what got lost on the way."""

@@ -389,3 +389,29 @@ def test_a_lambda_needs_a_name() -> None:
     with pytest.raises(ConfigError, match="pass name="):
         tool(lambda: 1)
     assert tool(lambda: 1, name="one").name == "one"
+
+
+def test_what_the_members_of_a_union_wanted_is_told_as_one_fault() -> None:
+    def pick(u: int | list[int] | Node) -> None: ...
+
+    with pytest.raises(ToolError) as caught:
+        tool(pick).validate({"u": "x"})
+    assert str(caught.value).startswith("Bad arguments for pick: u: expected a valid integer, unable to parse")
+    assert " or a valid array or " in str(caught.value)
+    assert str(caught.value).count("u: ") == 1
+
+
+def test_a_fault_inside_a_member_of_a_union_is_told_by_its_path_in_the_arguments() -> None:
+    def pick(u: int | list[Point]) -> None: ...
+
+    with pytest.raises(ToolError, match=r"u\[0\]\.x: missing"):
+        tool(pick).validate({"u": [{"y": 1}]})
+
+
+def test_a_function_of_a_module_means_the_names_of_that_module() -> None:
+    Colour = int  # noqa: F841 - a local name that must not count
+
+    assert tool(paint).parameters["$defs"]["Colour"]["enum"] == ["red", "blue"]
+
+
+def paint(c: Colour) -> None: ...

@@ -93,6 +93,21 @@ def test_a_schema_by_hand_may_go_with_a_function_that_takes_the_context() -> Non
     assert made.validate({"city": "a"}).call(made.function, ToolContext(run_id="r1")) == "ar1"
 
 
+@dataclasses.dataclass
+class Adder:
+    """Equal adders are equal, so an adder has no hash."""
+
+    by: int
+
+    def __call__(self, n: int, context: ToolContext) -> int:
+        return n + self.by
+
+
+def test_an_object_that_cannot_be_hashed_can_be_a_tool() -> None:
+    for made in (tool(Adder(2), name="add"), Tool("add", function=Adder(2))):
+        assert made.validate({"n": 1}).call(made.function, ToolContext()) == 3
+
+
 @pytest.mark.parametrize(
     "schema",
     [
