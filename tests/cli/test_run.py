@@ -239,3 +239,14 @@ def test_a_policy_file_decides_and_its_deny_is_stronger_than_allow(agentloop, tm
         server = ("--base-url", mock.base_url, "--model", "m", "--tool", "textwrap:dedent")
         done = agentloop("run", "go", *server, "--policy", str(policy), "--allow", "dedent")
     assert done.stdout == "denied: not today\n"
+
+
+@pytest.mark.parametrize("fault", ["ok", "status=401", "html=502", "close"])
+def test_keys_in_the_base_url_are_shown_nowhere(agentloop, fault: str):
+    secret = "marked-secret-0815"
+    with MockProvider(faults=f"then={fault}") as mock:
+        url = f"{mock.base_url.replace('://', f'://me:{secret}@')}?api_key={secret}"
+        options = ("--base-url", url, "--model", "m", "--retries", "0", "--show-requests", "--verbose", "--json")
+        done = agentloop("run", "hi", *options, env={"AGENTLOOP_LOG": "debug", "AGENTLOOP_TRACEBACK": "1"})
+    assert "POST http" in done.stderr
+    assert secret not in done.output
