@@ -29,7 +29,7 @@ class ClientSettings(TypedDict, total=False):
     api_key          the key; never read from the environment for a base URL that is given by hand
     provider         a known provider's name, which gives its quirks; any other text is only shown
     quirks           how the server deviates, or the name of a known provider; by default told from the base URL
-    wire             the dialect: "chat", or an object of yours
+    wire             the dialect: "chat", "responses" or "anthropic", or an object of yours; by default the quirks' own
     extra_headers    sent with each request; they win over the client's own
     retry            None for a single try
     timeouts         by meaning, see `Timeouts`
@@ -41,7 +41,7 @@ class ClientSettings(TypedDict, total=False):
     api_key: str | Secret | None
     provider: str | None
     quirks: Quirks | str | None
-    wire: str | Wire
+    wire: str | Wire | None
     extra_headers: Mapping[str, str] | None
     retry: RetryPolicy | None
     timeouts: Timeouts
@@ -97,7 +97,7 @@ def open_endpoint(
     api_key: str | Secret | None = None,
     provider: str | None = None,
     quirks: Quirks | str | None = None,
-    wire: str | Wire = "chat",
+    wire: str | Wire | None = None,
     extra_headers: Mapping[str, str] | None = None,
     retry: RetryPolicy | None = RetryPolicy(),  # noqa: B008 # frozen
     timeouts: Timeouts = Timeouts(),  # noqa: B008 # frozen
@@ -107,7 +107,7 @@ def open_endpoint(
 ) -> Endpoint:
     """Check all that can be checked before a request is sent. Raises ConfigError."""
     url = _base(base_url)
-    row = _quirks(url, provider, quirks)
+    row = _quirks(url, provider, quirks, wire)
     name = provider or (row.name if row.name != "custom" else url.host)
     if not model:
         raise ConfigError("model is empty: give the name of a model that the server knows")
@@ -117,13 +117,13 @@ def open_endpoint(
     extra = {header: check_header(header, value) for header, value in (extra_headers or {}).items()}
     if key is None and not any(is_sensitive(header) for header in extra):
         _refuse_missing_key(url, row)
-    dialect = _open_wire(wire, model, name, row) if isinstance(wire, str) else wire
+    dialect = _open_wire(wire or row.wire, model, name, row) if isinstance(wire, str | None) else wire
     bare = url.copy_with(username=None, password=None)
     return Endpoint(
         provider=name,
         model=model,
         base_url=redact_url(base_url),
-        url=bare.copy_with(path=bare.path.rstrip("/") + dialect.path),
+        url=bare.copy_with(path=_joined(bare.path.rstrip("/"), dialect.path)),
         wire=dialect,
         headers=_headers(bare, _auth_headers(url, key, row), dialect.headers, extra),
         secrets=_secrets(url, key, extra),
@@ -155,13 +155,25 @@ def _base(base_url: str) -> httpx.URL:
     return url.copy_with(fragment=None) if url.fragment else url
 
 
-def _quirks(url: httpx.URL, provider: str | None, quirks: Quirks | str | None) -> Quirks:
+def _joined(base: str, path: str) -> str:
+    """Some name a server with its version, some without: it must not stand there twice."""
+    return base.removesuffix("/v1") + path if path.startswith("/v1/") else base + path
+
+
+def _quirks(url: httpx.URL, provider: str | None, quirks: Quirks | str | None, wire: str | Wire | None) -> Quirks:
     if quirks is not None:
         return preset(quirks) if isinstance(quirks, str) else quirks
     if provider in PRESETS:
         return PRESETS[provider]
-    hosted = (row for row in PRESETS.values() if row.base_url)
-    return next((row for row in hosted if httpx.URL(row.base_url or "").host == url.host != "localhost"), Quirks())
+    hosted = [row for row in PRESETS.values() if row.base_url and httpx.URL(row.base_url).host == url.host]
+    if url.host == "localhost" or not hosted:
+        return Quirks(auth="x-api-key") if _family(wire) == "anthropic" else Quirks()
+    return next((row for row in hosted if row.wire == _family(wire)), hosted[0])
+
+
+def _family(wire: str | Wire | None) -> str:
+    """The wire that a dialect belongs to: `anthropic-tokens` is a part of `anthropic`."""
+    return ((wire if isinstance(wire, str | None) else wire.name) or "").partition("-")[0]
 
 
 def _refuse_missing_key(url: httpx.URL, row: Quirks) -> None:
@@ -170,11 +182,18 @@ def _refuse_missing_key(url: httpx.URL, row: Quirks) -> None:
 
 
 def _open_wire(name: str, model: str, provider: str, row: Quirks) -> Wire:
-    if name != "chat":
-        raise ConfigError(f"unknown wire {name!r}: there is 'chat'")
-    from agentloop.wire.chat import ChatWire
-
-    return ChatWire(model, provider, row)
+    match name:
+        case "chat":
+            from agentloop.wire.chat import ChatWire as Dialect
+        case "responses":
+            from agentloop.wire.responses import ResponsesWire as Dialect
+        case "anthropic":
+            from agentloop.wire.anthropic import AnthropicWire as Dialect
+        case "anthropic-tokens":
+            from agentloop.wire.anthropic import AnthropicTokensWire as Dialect
+        case _:
+            raise ConfigError(f"unknown wire {name!r}: there are 'chat', 'responses' and 'anthropic'")
+    return Dialect(model, provider, row)
 
 
 # --- headers ---------------------------------------------------------------------------------------------------------
@@ -182,7 +201,7 @@ def _open_wire(name: str, model: str, provider: str, row: Quirks) -> Wire:
 
 def _auth_headers(url: httpx.URL, key: Secret | None, row: Quirks) -> dict[str, str]:
     if key is not None:
-        return {"api-key": key.reveal()} if row.auth == "api-key" else {"Authorization": f"Bearer {key.reveal()}"}
+        return {"Authorization": f"Bearer {key.reveal()}"} if row.auth == "bearer" else {row.auth: key.reveal()}
     if url.userinfo:
         pair = f"{url.username}:{url.password}".encode()
         return {"Authorization": f"Basic {base64.b64encode(pair).decode()}"}

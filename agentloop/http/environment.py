@@ -60,7 +60,7 @@ def _configured(environment: Mapping[str, str]) -> Quirks:
         return rows[0]
     if rows:
         raise ConfigError(f"several providers have a key: name one of {', '.join(row.name for row in rows)}")
-    keys = ", ".join(key for key in reversed(by_key) if key)
+    keys = ", ".join(key for key in by_key if key)
     raise ConfigError(
         f"no provider is configured: set AGENTLOOP_BASE_URL and AGENTLOOP_MODEL (and AGENTLOOP_API_KEY where a key is "
         f"needed), or one of {keys}"

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, ClassVar, Literal, cast
+from typing import Any, Literal, cast
 
 from agentloop.messages import AssistantMessage
 from agentloop.model import ModelRequest, ModelResponse, Usage
 from agentloop.shapes import as_dict, as_list, as_text
 from agentloop.wire.chat_decode import ReplyReader
-from agentloop.wire.chat_encode import RequestEncoder, tool_name
+from agentloop.wire.chat_encode import RequestEncoder
 from agentloop.wire.chat_stream import ChatAssembler
 from agentloop.wire.codec import loads
 from agentloop.wire.dialect import Encoded
+from agentloop.wire.options import tool_name
 from agentloop.wire.quirks import Quirks
 
 __all__ = ["ChatWire"]
@@ -22,9 +23,9 @@ __all__ = ["ChatWire"]
 class ChatWire:
     """`POST {base}/chat/completions` for one model of one provider; see `Wire` for the contract."""
 
-    name: ClassVar[Literal["chat"]] = "chat"
-    path: ClassVar[str] = "/chat/completions"
-    headers: ClassVar[Mapping[str, str]] = MappingProxyType({})
+    name: Literal["chat"] = "chat"
+    path: str = "/chat/completions"
+    headers: Mapping[str, str] = MappingProxyType({})
 
     def __init__(self, model: str, provider: str, quirks: Quirks) -> None:
         self._encoder = RequestEncoder(model, provider, quirks)

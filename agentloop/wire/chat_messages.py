@@ -151,13 +151,7 @@ class MessageWriter:
         return [part.value if isinstance(part, VendorPart) else part_to_dict(part) for part in parts]
 
     def _reasoning(self, message: AssistantMessage) -> dict[str, str]:
-        sent = {
-            "always": True,
-            "when_tools_offered": self.tools_offered,
-            "tool_turns": bool(message.tool_calls),
-            "never": False,
-        }[self.quirks.reasoning]
-        if not sent:
+        if not self.quirks.returns_reasoning(tools_offered=self.tools_offered, has_calls=bool(message.tool_calls)):
             return {}
         parts = [part for part in message.parts if isinstance(part, ReasoningPart)]
         came_in = next((part.extra["field"] for part in parts if "field" in part.extra), "reasoning_content")

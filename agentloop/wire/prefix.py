@@ -15,32 +15,34 @@ _KEPT = 8  # histories: each holds its messages and their bytes for as long as i
 
 @dataclass(slots=True)
 class _History:
-    """`joined` is the encoded messages with commas between them; `ends[i]` is where message i ends."""
+    """`joined` is the encoded messages with what stands between them; message i is from `starts[i]` to `ends[i]`."""
 
     variant: Hashable
     messages: tuple[Message, ...] = ()
     joined: bytearray = field(default_factory=bytearray)
+    starts: list[int] = field(default_factory=list[int])
     ends: list[int] = field(default_factory=list[int])
 
-    def append(self, piece: bytes | bytearray) -> None:
+    def append(self, piece: bytes | bytearray, joint: bytes) -> None:
         if self.ends:
-            self.joined += b","
+            self.joined += joint
+        self.starts.append(len(self.joined))
         self.joined += piece
         self.ends.append(len(self.joined))
 
     def piece(self, index: int) -> bytearray:
-        start = self.ends[index - 1] + 1 if index else 0
-        return self.joined[start : self.ends[index]]
+        return self.joined[self.starts[index] : self.ends[index]]
 
 
 class EncodedHistories:
     """The bytes of the last few histories that were sent.
 
     Messages are frozen, so the same object has the same bytes, and equal ones too. `variant` stands for all else that
-    the bytes of a message depend on. Safe to use from many threads.
+    the bytes of a message depend on. `joint` gives what stands between two neighbours. Safe to use from many threads.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, joint: Callable[[Message, Message], bytes] = lambda before, after: b",") -> None:
+        self._joint = joint
         self._lock = threading.Lock()
         self._histories: dict[tuple[int, Hashable], _History] = {}  # by their first message; the latest is last
 
@@ -53,7 +55,7 @@ class EncodedHistories:
         head: bytes,
         tail: bytes,
     ) -> bytes:
-        """`head`, the messages with commas between them, `tail`. `encode` is called for messages not seen before."""
+        """`head`, the messages and their joints, `tail`. `encode` is called for messages not seen before."""
         if not messages:
             return head + tail
         with self._lock:
@@ -67,8 +69,11 @@ class EncodedHistories:
         known = self._histories.pop(key, None) or self._latest(variant)
         if known is None or messages[: len(known.messages)] != known.messages:
             known = self._rebuilt(known, messages, variant, encode)
-        for piece in [encode(message) for message in messages[len(known.messages) :]]:  # all of them, or it raises
-            known.append(piece)
+        new = len(known.messages)
+        for place, piece in enumerate(
+            [encode(message) for message in messages[new:]], new
+        ):  # all of them, or it raises
+            known.append(piece, self._joint(messages[place - 1], messages[place]))
         known.messages = messages
         self._histories[key] = known
         if len(self._histories) > _KEPT:
@@ -88,7 +93,10 @@ class EncodedHistories:
     ) -> _History:
         history = _History(variant, messages)
         places = {id(message): i for i, message in enumerate(known.messages)} if known else {}
+        before = messages[0]
         for message in messages:
             place = places.get(id(message))
-            history.append(encode(message) if known is None or place is None else known.piece(place))
+            piece = encode(message) if known is None or place is None else known.piece(place)
+            history.append(piece, self._joint(before, message))
+            before = message
         return history

@@ -1,4 +1,4 @@
-"""Providers as data: where they are, and how each deviates from the common form of Chat Completions."""
+"""Providers as data: where they are, which wire they speak, and how each deviates from the common form."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ class Quirks:
 
     Where it is: `base_url`, or `base_url_env`, the variable that names it; `key_env` and `model_env`, the variables
     with key and model; `default_model`, when neither the caller nor a variable names one; `auth`, the header that
-    carries the key: `Authorization: Bearer` or `api-key`.
+    carries the key: `Authorization: Bearer`, `api-key` or `x-api-key`; `wire`, the dialect, unless the caller names
+    one.
 
     What it is sent:
 
@@ -35,6 +36,20 @@ class Quirks:
     - `single_system`: all system messages are joined into one at the front. `alternate_roles`: neighbours with the
       same role, user or assistant without calls, are joined. Chat templates of small models may need either.
 
+    Only on the Responses wire:
+
+    - `stores`: the server keeps replies unless it is told not to, so requests say `store: false` and ask for encrypted
+      reasoning, which goes back in its place.
+    - `calls_together`: the calls of a turn come last, since an item between two calls would split the turn.
+
+    Only on the Anthropic wire:
+
+    - `anthropic_version`: the header of that name. From 2026-10-21 on `temperature` and `top_p` are refused.
+    - `default_max_tokens`: the bound on a reply when the caller gives none, since the field is required; None takes it
+      from a table of models.
+    - `cache`: where `cache_control` is set: nowhere, behind tools and system text ("head"), or there and behind the
+      last message, which moves on with each request ("turns").
+
     What it answers: `think_tags` splits a `<think>` block at the start of a text off as reasoning.
 
     `evidence` says how the row is known: from exchanges that were recorded, from the vendor's documents, from reports
@@ -47,7 +62,8 @@ class Quirks:
     key_env: str | None = None
     model_env: str | None = None
     default_model: str | None = None
-    auth: Literal["bearer", "api-key"] = "bearer"
+    auth: Literal["bearer", "api-key", "x-api-key"] = "bearer"
+    wire: Literal["chat", "responses", "anthropic"] = "chat"
     max_tokens_field: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
     system_role: Literal["system", "developer"] = "system"
     reasoning: ReasoningPolicy = "tool_turns"
@@ -59,8 +75,25 @@ class Quirks:
     stream_usage: bool = True
     single_system: bool = False
     alternate_roles: bool = False
+    stores: bool = False
+    calls_together: bool = False
+    anthropic_version: str = "2023-06-01"
+    default_max_tokens: int | None = None
+    cache: Literal["off", "head", "turns"] = "off"
     think_tags: bool = False
     evidence: Evidence = "none"
+
+    def returns_reasoning(self, *, tools_offered: bool, has_calls: bool) -> bool:
+        """Whether a turn goes back with its reasoning in clear."""
+        match self.reasoning:
+            case "always":
+                return True
+            case "when_tools_offered":
+                return tools_offered
+            case "tool_turns":
+                return has_calls
+            case "never":
+                return False
 
 
 _ROWS = (
@@ -74,6 +107,7 @@ _ROWS = (
         system_role="developer",
         reasoning="never",
         strict_schema=True,
+        stores=True,
         evidence="documented",
     ),
     Quirks(
@@ -99,6 +133,7 @@ _ROWS = (
         max_tokens_field="max_completion_tokens",
         reasoning="never",
         strict_schema=True,
+        stores=True,
         evidence="documented",
     ),
     Quirks(
@@ -176,6 +211,77 @@ _ROWS = (
         key_env="LITELLM_API_KEY",
         model_env="LITELLM_MODEL",
         reasoning_field="reasoning_content",
+        evidence="recorded",
+    ),
+    Quirks(
+        name="openai-responses",
+        wire="responses",
+        base_url="https://api.openai.com/v1",
+        base_url_env="OPENAI_BASE_URL",
+        key_env="OPENAI_API_KEY",
+        model_env="OPENAI_MODEL",
+        system_role="developer",
+        reasoning="never",  # in clear; encrypted items go back whole
+        strict_schema=True,
+        stores=True,
+        evidence="documented",
+    ),
+    Quirks(
+        name="deepseek-responses",
+        wire="responses",
+        base_url="https://api.deepseek.com",
+        base_url_env="DEEPSEEK_BASE_URL",
+        key_env="DEEPSEEK_API_KEY",
+        model_env="DEEPSEEK_MODEL",
+        default_model="deepseek-flash",
+        reasoning="when_tools_offered",
+        calls_together=True,
+        evidence="documented",
+    ),
+    Quirks(
+        name="llama.cpp-responses",
+        wire="responses",
+        base_url="http://localhost:8080/v1",
+        base_url_env="LLAMA_CPP_BASE_URL",
+        key_env="LLAMA_CPP_API_KEY",
+        model_env="LLAMA_CPP_MODEL",
+        default_model="default",
+        evidence="recorded",
+    ),
+    Quirks(
+        name="anthropic",
+        wire="anthropic",
+        base_url="https://api.anthropic.com",
+        base_url_env="ANTHROPIC_BASE_URL",
+        key_env="ANTHROPIC_API_KEY",
+        model_env="ANTHROPIC_MODEL",
+        auth="x-api-key",
+        reasoning="never",  # without a signature it is refused; signed blocks go back whole
+        strict_schema=True,
+        cache="turns",
+        evidence="documented",
+    ),
+    Quirks(
+        name="deepseek-anthropic",
+        wire="anthropic",
+        base_url="https://api.deepseek.com/anthropic",
+        key_env="DEEPSEEK_API_KEY",
+        model_env="DEEPSEEK_MODEL",
+        default_model="deepseek-flash",
+        auth="x-api-key",
+        reasoning="tool_turns",
+        evidence="documented",
+    ),
+    Quirks(
+        name="llama.cpp-anthropic",
+        wire="anthropic",
+        base_url="http://localhost:8080/v1",
+        base_url_env="LLAMA_CPP_BASE_URL",
+        key_env="LLAMA_CPP_API_KEY",
+        model_env="LLAMA_CPP_MODEL",
+        default_model="default",
+        auth="x-api-key",
+        default_max_tokens=4096,  # what the server itself takes when the field is missing
         evidence="recorded",
     ),
 )

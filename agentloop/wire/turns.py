@@ -1,0 +1,51 @@
+"""A model's turn, as the wires that mix calls with other items make it from what they read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from agentloop.arguments import read_arguments
+from agentloop.callids import settle_ids
+from agentloop.messages import AssistantMessage, Message
+from agentloop.parts import Part, TextPart, ToolCall
+from agentloop.repairs import Repair
+
+__all__ = ["read_turn"]
+
+
+def read_turn(
+    parts: Sequence[Part], history: Sequence[Message], *, whole: bool
+) -> tuple[AssistantMessage, list[Repair]]:
+    """The message that answers `history`, and what was changed for it. `whole` says that the calls were not cut.
+
+    Text alone is plain text, and calls after everything else stand in `tool_calls` only, so that every wire gives the
+    same message for the same reply.
+    """
+    calls = [part for part in parts if isinstance(part, ToolCall)]
+    turns = sum(isinstance(past, AssistantMessage) for past in history) if calls else 0
+    settled, renamed = settle_ids(calls, step=turns + 1)
+    repairs = list(renamed)
+    if whole:
+        mended = (read_arguments(call.arguments).repair for call in settled if "custom" not in call.extra)
+        repairs += [repair for repair in mended if repair is not None]
+    first = next((i for i, part in enumerate(parts) if isinstance(part, ToolCall)), len(parts))
+    if all(isinstance(part, ToolCall) for part in parts[first:]):
+        return AssistantMessage(_content(parts[:first]), settled), repairs
+    return AssistantMessage(tuple(_placed(parts, list(settled))), settled), repairs
+
+
+def _content(parts: Sequence[Part]) -> str | tuple[Part, ...] | None:
+    if len(parts) == 1 and isinstance(parts[0], TextPart):
+        return parts[0].text
+    return tuple(parts) or None
+
+
+def _placed(parts: Sequence[Part], waiting: list[ToolCall]) -> list[Part]:
+    """The parts with each call as it was settled; the repetition of a call has no place."""
+    out: list[Part] = []
+    for part in parts:
+        if not isinstance(part, ToolCall):
+            out.append(part)
+        elif waiting and (waiting[0].name, waiting[0].arguments) == (part.name, part.arguments):
+            out.append(waiting.pop(0))
+    return out
