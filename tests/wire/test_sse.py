@@ -75,6 +75,10 @@ def test_a_line_end_split_over_two_chunks_is_one_line_end() -> None:
     assert decoded(b'data: {"a":\r', b"\ndata: 1}\r\n", b"\r", b"\n", b"data: x\r\n\r\n") == messages('{"a":\n1}', "x")
 
 
+def test_a_carriage_return_inside_a_later_chunk_ends_its_line() -> None:
+    assert decoded(b"data: {}\n\n", b"data: {\rdata: }\n\n", b"data: {}\r\n\n") == messages("{}", "{\n}", "{}")
+
+
 def test_a_carriage_return_ends_its_line_without_waiting_for_the_next_byte() -> None:
     assert decoded(b"data: a\r\r") == messages("a")
 
@@ -113,7 +117,8 @@ def test_an_event_above_the_limit_is_an_error(chunk: bytes) -> None:
 
 def test_many_small_events_never_reach_the_limit() -> None:
     decoder = SSEDecoder(limit=100)
-    assert sum(len(decoder.feed(b": comment\ndata: aaaa\n\n")) for _ in range(1000)) == 1000
+    chunks = [b": comment\nda", b"ta: aaaa\n", b"\n", b"data: {}\n\n"] * 500
+    assert sum(len(decoder.feed(chunk)) for chunk in chunks) == 1000
 
 
 # --- against another decoder -----------------------------------------------------------------------------------------

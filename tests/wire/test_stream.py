@@ -104,6 +104,12 @@ def test_the_first_id_and_model_that_are_not_empty_count(stream: Stream) -> None
     assert (response.text, response.id, response.model) == ("hey", "c1", "m-1")
 
 
+def test_an_id_stays_while_the_model_is_still_unknown(stream: Stream) -> None:
+    first, second = b'{"id":"c1","model":"",', b'{"id":"c2","model":"m-1",'
+    response = stream(HALF.replace(b"{", first, 1), HALF.replace(b"{", second, 1), STOP, DONE)
+    assert (response.id, response.model) == ("c1", "m-1")
+
+
 def test_usage_counts_on_any_chunk_and_the_last_is_the_whole(stream: Stream) -> None:
     response = stream(
         HALF.replace(b"{", b'{"usage":{"prompt_tokens":64,"completion_tokens":13},', 1),
@@ -256,7 +262,7 @@ def test_an_error_of_null_is_no_error(stream: Stream, nothing: str) -> None:
         (b"event: error\ndata: it broke", "it broke"),
         (b'data: {"object":"error","message":"too bad","code":500}', "too bad"),
         (b'data: {"detail":"not today"}', "not today"),
-        (b'data: {"choices":[],"x_groq":{"error":"over capacity"}}', "over capacity"),
+        (b'data: {"choices":[{"index":0,"delta":{}}],"x_groq":{"error":"over capacity"}}', "over capacity"),
     ],
 )
 def test_errors_in_other_shapes(stream: Stream, event: bytes, words: str) -> None:
