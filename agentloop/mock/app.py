@@ -53,13 +53,19 @@ class MockApp:
             return _json(200, {"object": "list", "data": [model]} if path == "/models" else model, number)
         return self._reply(_DIALECTS[path], body, number)
 
+    def no_answer(self) -> Answer:
+        """The headers that every answer has, for a fault that takes the answer's place."""
+        return _json(200, {}, next(self._numbers))
+
     def is_model_call(self, method: str, target: str) -> bool:
         """Whether a request asks for a reply; only such requests meet faults."""
         return method == "POST" and _path(target) in _DIALECTS
 
     def _check_key(self, headers: Mapping[str, str]) -> dict[str, Any] | None:
-        given = headers.get("authorization", "").removeprefix("Bearer ")
-        if self._key is None or hmac.compare_digest(given.encode(), self._key.encode()):
+        scheme, _, given = headers.get("authorization", "").partition(" ")
+        if self._key is None:
+            return None
+        if scheme.lower() == "bearer" and hmac.compare_digest(given.encode(), self._key.encode()):
             return None
         if not given:
             return error_body("You didn't provide an API key. Send it as 'Authorization: Bearer YOUR_KEY'.")
@@ -73,10 +79,8 @@ class MockApp:
         refused = dialect.check(request)
         if refused is not None:
             return _refusal(400, refused, number)
-        if (request.get("n") or 1) > 1:
-            return _refusal(400, error_body("The mock provider gives one choice: leave out 'n'.", param="n"), number)
-        question = dialect.read(request)
         try:
+            question = dialect.read(request)
             reply = limited(self._scenario(question), question)
         except Refused as problem:
             return _refusal(400, problem.body, number)

@@ -10,12 +10,15 @@ from typing import Any
 from agentloop.mock.checks import check_chat_request
 from agentloop.mock.conversation import Call, Offer, Question, Reply, Turn, tokens_of
 from agentloop.mock.dialect import Dialect, Rendering
+from agentloop.mock.refusal import refuse
 from agentloop.shapes import as_dict, as_list
 
 __all__ = ["CHAT"]
 
 
 def _read(body: Mapping[str, Any]) -> Question:
+    if (body.get("n") or 1) > 1:
+        refuse("The mock provider gives one choice: leave out 'n'.", "n")
     must_call, tools = _choose(body.get("tool_choice"), [_offer(tool) for tool in as_list(body.get("tools"))])
     stop = body.get("stop")
     return Question(

@@ -22,7 +22,8 @@ class Rendering:
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """One wire. `check` gives the body of a 400 or None; `read` is called for a body that has passed it.
+    """One wire. `check` gives the body of a 400 or None; `read` is called for a body that has passed it, and raises
+    Refused for what the original takes and the mock cannot do.
 
     `whole` gives the JSON of a reply, `streamed` the bytes of each of its events.
     """

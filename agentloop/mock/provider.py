@@ -139,8 +139,10 @@ class _Responder:
         received = ReceivedRequest.without_keys(method, target, headers, body, incoming.connection)
         self._seen(received)
         try:
-            answer = self._app.answer(method, target, headers, body)
-            return steps(answer, self._plan.next(received) if self._app.is_model_call(method, target) else Fault())
+            fault = self._plan.next(received) if self._app.is_model_call(method, target) else Fault()
+            if fault.replaces_answer:
+                return steps(self._app.no_answer(), fault)
+            return steps(self._app.answer(method, target, headers, body), fault)
         except Exception as problem:  # a user's scenario or choice of faults: its mistake must reach the client
             message = f"the mock provider failed: {type(problem).__name__}: {problem}"
             return steps(Answer(500, (), ()), Fault("status", status=500, message=message))

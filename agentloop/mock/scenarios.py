@@ -10,7 +10,7 @@
 
 A reply has `text`, `reasoning`, `calls` (with `name`, `arguments` and, if you like, `id`) and `finish`, all optional.
 `arguments` is an object, or a string that is sent as it is, so that broken JSON can be scripted. A request after the
-last reply is refused with an error that says so.
+last reply is refused with an error that says so; a request that a fault answers in the server's place takes none.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ import httpx
 
 from agentloop.testing.clock import FakeClock
 from agentloop.testing.fault_steps import Answer, Cut, Data, End, Head, Junk, Pause, Reset, Step, steps
-from agentloop.testing.faults import FaultPlan, Faults
+from agentloop.testing.faults import Fault, FaultPlan, Faults
 
 __all__ = ["FaultTransport"]
 
@@ -22,7 +22,8 @@ class FaultTransport(httpx.BaseTransport, httpx.AsyncBaseTransport):
     """Answers as `inner` does, with faults: for `httpx.Client(transport=...)` and anything that takes a transport.
 
     `inner` is a function from request to response, or another transport; its responses are read whole before they are
-    played. `faults` are as for MockProvider (see agentloop.testing.faults). Pauses let time pass on `clock`. One that
+    played, and a fault that replaces them does not ask for one. `faults` are as for MockProvider (see
+    agentloop.testing.faults). Pauses let time pass on `clock`. One that
     is longer than the request's read timeout raises httpx.ReadTimeout after that time, and an endless one without a
     read timeout is a RuntimeError, since it would hang. Broken connections raise what httpx raises for sockets.
     `requests` lists what was asked; `open_responses` counts the bodies that were not closed yet.
@@ -44,13 +45,14 @@ class FaultTransport(httpx.BaseTransport, httpx.AsyncBaseTransport):
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         request.read()
-        if isinstance(self._inner, httpx.BaseTransport):
-            response = self._inner.handle_request(request)
-        else:
-            response = self._call(request)
-        response.read()
-        response.close()
-        playback = self._playback(request, response)
+        fault, answer = self._begin(request), _NO_ANSWER
+        if not fault.replaces_answer:
+            inner = self._inner
+            response = inner.handle_request(request) if isinstance(inner, httpx.BaseTransport) else self._call(request)
+            response.read()
+            response.close()
+            answer = _answer(response)
+        playback = _played(steps(answer, fault), request)
         for moment in playback:
             if isinstance(moment, Head):
                 return self._open(moment, playback, request)
@@ -60,13 +62,15 @@ class FaultTransport(httpx.BaseTransport, httpx.AsyncBaseTransport):
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         await request.aread()
-        if isinstance(self._inner, httpx.AsyncBaseTransport):
-            response = await self._inner.handle_async_request(request)
-        else:
-            response = self._call(request)
-        await response.aread()
-        await response.aclose()
-        playback = self._playback(request, response)
+        fault, answer = self._begin(request), _NO_ANSWER
+        if not fault.replaces_answer:
+            inner = self._inner
+            is_async = isinstance(inner, httpx.AsyncBaseTransport)
+            response = await inner.handle_async_request(request) if is_async else self._call(request)
+            await response.aread()
+            await response.aclose()
+            answer = _answer(response)
+        playback = _played(steps(answer, fault), request)
         for moment in playback:
             if isinstance(moment, Head):
                 return self._open(moment, playback, request)
@@ -87,10 +91,9 @@ class FaultTransport(httpx.BaseTransport, httpx.AsyncBaseTransport):
             raise TypeError("the inner transport and the client must both be sync, or both async")
         return self._inner(request)
 
-    def _playback(self, request: httpx.Request, response: httpx.Response) -> Iterator[_Moment]:
+    def _begin(self, request: httpx.Request) -> Fault:
         self.requests.append(request)
-        answer = _answer(response)
-        return _played(steps(answer, self._plan.next(request)), request)
+        return self._plan.next(request)
 
     def _open(self, head: Head, rest: Iterator[_Moment], request: httpx.Request) -> httpx.Response:
         self.open_responses += 1
@@ -130,6 +133,7 @@ class _Body(httpx.SyncByteStream, httpx.AsyncByteStream):
 
 # --- without I/O -----------------------------------------------------------------------------------------------------
 
+_NO_ANSWER = Answer(200, (), ())
 _Moment: TypeAlias = Head | Pause | bytes
 
 

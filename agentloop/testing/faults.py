@@ -119,6 +119,12 @@ class Fault:
         if not 0 <= self.chance <= 1 or (self.times is not None and self.times < 1):
             raise ConfigError(f"{self.kind}: chance is from 0 to 1, and times is at least 1")
 
+    @property
+    def replaces_answer(self) -> bool:
+        """Whether the request gets no answer of the server's own: then nobody is asked for one, and a scripted reply
+        waits for the next request."""
+        return self.kind in ("status", "html", "close", "reset")
+
 
 def _check_header(name: str, value: str) -> None:
     if not re.fullmatch(r"[\w!#$%&'*+.^`|~-]+", name, re.ASCII) or not re.fullmatch(r"[\t -~\x80-\xff]*", value):

@@ -14,6 +14,7 @@ from typing import Any
 import httpx
 import pytest
 
+from agentloop.errors import ConfigError
 from agentloop.mock import MockProvider
 
 HI: dict[str, Any] = {"model": "m", "messages": [{"role": "user", "content": "hi"}]}
@@ -85,7 +86,8 @@ def test_a_request_that_fails_the_checks_is_a_400_also_when_streamed(client: htt
 
 
 @pytest.mark.parametrize(
-    ("authorization", "status"), [(f"Bearer {KEY}", 200), ("Bearer sk-wrong-0123456789", 401), ("", 401), (None, 401)]
+    ("authorization", "status"),
+    [(f"Bearer {KEY}", 200), ("Bearer sk-wrong-0123456789", 401), (KEY, 401), ("", 401), (None, 401)],
 )
 def test_a_required_key_must_match(client: httpx.Client, authorization: str | None, status: int) -> None:
     headers = {} if authorization is None else {"authorization": authorization}
@@ -196,7 +198,7 @@ def test_a_port_in_use_is_an_error_at_once() -> None:
 
 
 def test_a_port_that_is_none_is_an_error_at_once() -> None:
-    with pytest.raises(OverflowError, match="0-65535"):
+    with pytest.raises(ConfigError, match="to 65535"):
         MockProvider(port=70000).start()
 
 

@@ -53,6 +53,15 @@ def test_a_script_is_given_out_in_order_and_then_refuses(tmp_path: Path) -> None
     assert "it has 1 replies, and this is request 2" in second["error"]["message"]
 
 
+def test_a_refusal_by_a_fault_takes_no_reply_of_a_script(tmp_path: Path) -> None:
+    script = tmp_path / "one.json"
+    script.write_text('{"replies": [{"text": "first"}]}')
+    with MockProvider(script, faults="status=503") as mock, httpx.Client(trust_env=False) as client:
+        refused, answered = (client.post(f"{mock.base_url}/chat/completions", json=HI) for _ in range(2))
+    assert (refused.status_code, refused.headers["x-request-id"]) == (503, "req-mock-1")
+    assert answered.json()["choices"][0]["message"]["content"] == "first"
+
+
 def test_a_script_can_send_broken_arguments_and_any_finish_word(tmp_path: Path) -> None:
     script = tmp_path / "odd.json"
     script.write_text('{"replies": [{"calls": [{"name": "f", "arguments": "{x", "id": "a"}], "finish": "stop"}, {}]}')

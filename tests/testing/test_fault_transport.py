@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import httpx
 import pytest
 
@@ -33,6 +35,22 @@ def test_a_compressed_inner_response_is_decoded_first() -> None:
         response = client.post(URL, json=HI)
     assert "content-encoding" not in response.headers
     assert response.json()["choices"][0]["message"]["content"] == "hi there"
+
+
+@pytest.mark.parametrize("fault", ["status=503", "html", "close", "reset"])
+def test_a_fault_in_place_of_an_answer_does_not_ask_for_one(fault: str) -> None:
+    asked: list[httpx.Request] = []
+
+    def inner(request: httpx.Request) -> httpx.Response:
+        asked.append(request)
+        return plain(request)
+
+    with httpx.Client(transport=FaultTransport(inner, fault)) as client:
+        with suppress(httpx.TransportError):
+            client.post(URL)
+        assert asked == []
+        assert client.post(URL).status_code == 200
+    assert len(asked) == 1
 
 
 def test_a_pause_takes_its_time_on_the_clock_only() -> None:
