@@ -27,6 +27,7 @@ from agentloop.messages import (
     messages_from,
 )
 from agentloop.repairs import Repair
+from agentloop.shapes import as_text
 
 __all__ = ["NOT_RUN_TEXT", "PairedMessages", "Repaired", "check", "groups", "not_run", "repair"]
 
@@ -202,8 +203,7 @@ class _Pairing:
     def _results_of(self, turn: _Turn) -> list[ToolMessage]:
         if turn.in_place and len(turn.arrived) == len(turn.calls) and not turn.loose:
             return turn.arrived
-        for number, result in turn.loose:
-            self._settle_loose(number, turn, result)
+        self._settle_loose(turn)
         results: list[ToolMessage] = []
         for call, result in zip(turn.calls, turn.results, strict=True):
             if result is None:
@@ -212,14 +212,19 @@ class _Pairing:
             results.append(result)
         return results
 
-    def _settle_loose(self, number: int, turn: _Turn, result: ToolMessage) -> None:
-        name = result.extra.get("name")
-        open_places = (i for i, found in enumerate(turn.results) if found is None)
-        place = next((i for i in open_places if name is None or turn.calls[i].name == name), None)
-        if place is None:
-            self._note(number, "a tool result without an id or an open call was left out", result)
-        else:
-            self._settle(number, turn, place, result)
+    def _settle_loose(self, turn: _Turn) -> None:
+        waiting: dict[Any, deque[int]] = {None: deque()}  # open places, all of them and by the name of the tool
+        for place, call in enumerate(turn.calls):
+            waiting[None].append(place)
+            waiting.setdefault(call.name, deque()).append(place)
+        for number, result in turn.loose:
+            places = waiting.get(as_text(result.extra.get("name")), deque())
+            while places and turn.results[places[0]] is not None:
+                places.popleft()
+            if places:
+                self._settle(number, turn, places[0], result)
+            else:
+                self._note(number, "a tool result without an id or an open call was left out", result)
 
 
 def _calls_of(message: AssistantMessage) -> tuple[ToolCall, ...]:

@@ -10,7 +10,7 @@ The counter that a run hands to a policy counts instructions and tools too, so b
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from agentloop.errors import ConfigError
 from agentloop.history.answers import Answer, Impossible, NeedSummary, Pinned, Send, is_pinned
@@ -18,6 +18,7 @@ from agentloop.history.meter import Meter
 from agentloop.history.replay import Place, Replay, view_from
 from agentloop.history.tokens import TokenCounter
 from agentloop.messages import Message
+from agentloop.model import AsyncModel, Model
 
 __all__ = ["KeepLast", "Summarise", "TokenBudget"]
 
@@ -91,7 +92,7 @@ class TokenBudget:
 
 @dataclass(frozen=True, slots=True)
 class Summarise:
-    """When a request would pass `high` tokens, all but about `low` of it is summarised by the run's model.
+    """When a request would pass `high` tokens, all but about `low` of it is summarised by `model`; None: the run's own.
 
     The run asks for the summary as an action of its own and keeps it beside the untouched history; the view shows it
     in the place of what it stands for. Instructions and pins are neither summarised nor left out. A summary has at
@@ -99,9 +100,10 @@ class Summarise:
     trimmed as by `TokenBudget(high, low)` instead.
     """
 
-    high: int
-    low: int
-    pinned: Pinned = is_pinned
+    model: Model | AsyncModel | None = None
+    high: int = field(kw_only=True)
+    low: int = field(kw_only=True)
+    pinned: Pinned = field(default=is_pinned, kw_only=True)
 
     def __post_init__(self) -> None:
         _must_be_positive("Summarise", high=self.high, low=self.low)

@@ -13,6 +13,7 @@ from agentloop.history import (
     NeedSummary,
     Send,
     Summarise,
+    Summary,
     accept_summary,
     check,
     pin,
@@ -129,6 +130,15 @@ def test_what_was_summarised_is_not_asked_for_again(words: Any):
     step(history, meter, lambda _: "short", state)
     again = plan_view(history, meter=meter, policy=POLICY, summary=state["summary"])
     assert isinstance(again, Send)
+
+
+def test_when_only_the_summary_could_be_summarised_it_is_left_out_instead(words: Any):
+    facts = [pin(UserMessage("fact " * 15)) for _ in range(10)]
+    history = [*facts, *talk(3)[1:], UserMessage("q " * 40)]
+    summary = Summary(upto=len(history) - 1, text="short " * 20)
+    answer = plan_view(history, meter=Meter(words), policy=POLICY, summary=summary)
+    assert isinstance(answer, Send)
+    assert list(answer.view) == [*facts, history[-1]]
 
 
 def test_the_request_for_a_summary_is_one_user_message_with_the_transcript(turn: Any):

@@ -61,6 +61,11 @@ def test_nothing_is_cut_up_to_high_and_then_down_to_low(words: Any):
     assert sizes == [10, 30, 50, 70, 90, 50, 70, 90, 50, 70, 90, 50]
 
 
+def test_messages_that_came_between_two_requests_are_cut_at_once(words: Any):
+    history = [UserMessage("q " * 10) for _ in range(12)]
+    assert words.count(view(TokenBudget(100, 50), history, words)) == 50
+
+
 def test_equal_bounds_keep_as_much_as_fits(words: Any):
     history = [UserMessage("q " * 40) if n % 2 == 0 else AssistantMessage("a " * 40) for n in range(21)]
     assert view(TokenBudget(450, 450), history, words) == history[-11:]
