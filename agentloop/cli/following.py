@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from agentloop.cli.approval import Approval
@@ -9,7 +10,7 @@ from agentloop.cli.printable import one_line
 from agentloop.cli.rendering import describe_message, lines_of, summary
 from agentloop.cli.screen import Line, Screen
 from agentloop.loop.result import RunEvent, RunResult
-from agentloop.messages import ToolCall
+from agentloop.messages import Message, ToolCall
 from agentloop.model import ModelRequest
 
 if TYPE_CHECKING:
@@ -24,14 +25,15 @@ class Stepper:
 
     def __init__(self, screen: Screen) -> None:
         self._screen = screen
-        self._shown = 0
+        self._sent: Sequence[Message] = ()
 
     def before_model(self, request: ModelRequest) -> ModelRequest:
         """Show what is new in the request, and wait."""
-        news = request.messages[self._shown :] if self._shown < len(request.messages) else request.messages
-        self._shown = len(request.messages)
-        if request.instructions and len(news) == len(request.messages):
+        known = {id(message) for message in self._sent}
+        news = [message for message in request.messages if id(message) not in known]
+        if request.instructions and not self._sent:
             self._screen.note(f"  instructions: {request.instructions}")
+        self._sent = request.messages
         self._screen.lines(*(Line(f"  sends {describe_message(message)}", "note") for message in news))
         self._wait(f"ask the model ({len(request.messages)} messages, {len(request.tools)} tools)")
         return request
@@ -42,7 +44,8 @@ class Stepper:
 
     def _wait(self, action: str) -> None:
         """Raises KeyboardInterrupt when the person does not want to go on."""
-        answer = self._screen.ask(f"  next: {action} - Enter goes on, q ends the run: ")
+        self._screen.lines(Line(f"  next: {action}", "note"))
+        answer = self._screen.ask("  Enter goes on, q ends the run: ")
         if answer is None or answer.strip().lower() in ("q", "quit"):
             raise KeyboardInterrupt
 
