@@ -43,9 +43,7 @@ class AsyncClient:
         if transport is None:
             from agentloop.http.transport import AsyncPoolTransport
 
-            transport = AsyncPoolTransport(
-                endpoint.url, trust_env=endpoint.trust_env, max_connections=endpoint.max_connections
-            )
+            transport = AsyncPoolTransport(endpoint.url, trust_env=endpoint.trust_env)
         self.transport = transport
         log_from_environment()
 

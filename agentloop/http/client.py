@@ -43,9 +43,7 @@ class Client:
         if transport is None:
             from agentloop.http.transport import PoolTransport
 
-            transport = PoolTransport(
-                endpoint.url, trust_env=endpoint.trust_env, max_connections=endpoint.max_connections
-            )
+            transport = PoolTransport(endpoint.url, trust_env=endpoint.trust_env)
         self.transport = transport
         log_from_environment()
 

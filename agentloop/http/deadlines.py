@@ -21,13 +21,15 @@ A_WEEK = 604800.0  # stands for "no bound" towards transports that cannot take i
 
 
 class Limit(float):
-    """Seconds that know their watch."""
+    """Seconds for one kind of operation ("connect", "read", "write", "pool"), which know their watch."""
 
+    kind: str
     watch: Watch
 
     @classmethod
-    def of(cls, seconds: float, watch: Watch) -> Limit:
+    def of(cls, kind: str, seconds: float, watch: Watch) -> Limit:
         limit = cls(min(seconds, A_WEEK))
+        limit.kind = kind
         limit.watch = watch
         return limit
 
@@ -86,14 +88,14 @@ class Watch:
 
     def extension(self) -> Mapping[str, float]:
         """The request's timeout extension."""
-        self._extension = {name: Limit.of(self.wait(name), self) for name in ("pool", "connect", "write")}
-        self._extension["read"] = Limit.of(self.wait("first_byte"), self)
+        self._extension = {name: Limit.of(name, self.wait(name), self) for name in ("pool", "connect", "write")}
+        self._extension["read"] = Limit.of("read", self.wait("first_byte"), self)
         return self._extension
 
     def refresh(self) -> None:
         """After each piece of the response: transports that do not ask `before` may look at the extension again."""
         if not self.governed and self._extension:
-            self._extension["read"] = Limit.of(self.wait("idle"), self)
+            self._extension["read"] = Limit.of("read", self.wait("idle"), self)
 
     def wait(self, name: str) -> float:
         """Seconds that an operation bounded by the timeout `name` may take from now; 0 or less: its time is over."""

@@ -1,8 +1,4 @@
-"""The cap on calls at a time: first come, first served, and a waiting caller can be cancelled.
-
-httpcore's pool has a queue of its own, but looks through all of it at each change; with a thousand callers that is
-most of the work. So no more callers than connections get to the pool.
-"""
+"""The cap on calls at a time: first come, first served, and a waiting caller can be cancelled."""
 
 from __future__ import annotations
 

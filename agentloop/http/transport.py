@@ -1,14 +1,16 @@
-"""The default transports: httpcore's connection pools with deadlines below them, behind httpx's transport interface.
+"""The default transports: httpcore's connections with deadlines below them, behind httpx's transport interface.
 
-httpx.HTTPTransport takes no network backend; that is all that these two do differently, besides deciding the proxy
-once (a client has one base URL) and loading certificates only when TLS is used.
+httpx.HTTPTransport takes no network backend, so it cannot hold a deadline. Its pool also serves any number of hosts
+and looks through all its connections at each request, which takes longer than the request when a hundred are open.
+Here is one base URL, and the client counts its calls itself (`Slots`), so a stack of idle connections does.
 """
 
 from __future__ import annotations
 
 import os
 import ssl
-from collections.abc import AsyncGenerator, AsyncIterable, Generator, Iterable, Mapping
+from collections import deque
+from collections.abc import AsyncGenerator, AsyncIterable, Awaitable, Callable, Generator, Iterable, Mapping
 from contextlib import aclosing, closing
 from functools import lru_cache
 from typing import Any, cast
@@ -31,16 +33,12 @@ def _ssl_context(trust_env: bool) -> ssl.SSLContext:
     return httpx.create_ssl_context(trust_env=trust_env)
 
 
-def _pool_options(
-    url: httpx.URL, trust_env: bool, max_connections: int, environment: Mapping[str, str]
-) -> tuple[str, dict[str, Any]]:
-    """Which of httpcore's pools to make, and its arguments."""
+def _factory(url: httpx.URL, trust_env: bool, environment: Mapping[str, str]) -> tuple[str, dict[str, Any]]:
+    """Which of httpcore's pools makes the connections, and its arguments."""
     proxy = environment_proxy(url, environment) if trust_env else None
     tls = url.scheme == "https" or (proxy is not None and proxy.url.scheme == "https")
     options: dict[str, Any] = {
         "ssl_context": _ssl_context(trust_env) if tls else None,
-        "max_connections": max_connections,
-        "max_keepalive_connections": max_connections,
         "keepalive_expiry": KEEPALIVE_SECONDS,
     }
     if proxy is None:
@@ -76,9 +74,76 @@ def _as_httpx(error: Exception) -> httpx.TransportError:
 _CORE_ERRORS = (httpcore.TimeoutException, httpcore.NetworkError, httpcore.ProtocolError, httpcore.ProxyError)
 
 
+class PoolTransport(httpx.BaseTransport):
+    """For one base URL; as many connections as there are requests at a time. Raises httpx's transport errors, as
+    httpx's own transports do. `environment` is where proxies are looked up if `trust_env`."""
+
+    def __init__(self, url: httpx.URL, *, trust_env: bool = True, environment: Mapping[str, str] = os.environ) -> None:
+        kind, options = _factory(url, trust_env, environment)
+        self._factory = getattr(httpcore, kind)(network_backend=DeadlineBackend(), **options)
+        self._idle: deque[httpcore.ConnectionInterface] = deque()  # the one used last is taken first
+        self._open: set[httpcore.ConnectionInterface] = set()
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        sent = _core_request(request)
+        connection = self._take(sent.url.origin)
+        try:
+            response = connection.handle_request(sent)
+        except BaseException as error:
+            self._drop(connection)
+            if isinstance(error, _CORE_ERRORS):
+                raise _as_httpx(error) from error
+            raise
+        body = _Body(response.stream, lambda: self._give_back(connection))
+        extensions = cast("dict[str, Any]", response.extensions)
+        return httpx.Response(response.status, headers=response.headers, stream=body, extensions=extensions)
+
+    def close(self) -> None:
+        while self._open:
+            self._drop(self._open.pop())
+        self._idle.clear()
+
+    @property
+    def connections(self) -> list[str]:
+        """One line per open connection, with its state."""
+        return [connection.info() for connection in tuple(self._open)]
+
+    def _take(self, origin: httpcore.Origin) -> httpcore.ConnectionInterface:
+        while self._idle:
+            try:
+                connection = self._idle.pop()
+            except IndexError:  # another thread was quicker
+                break
+            if connection.can_handle_request(origin) and not connection.has_expired():
+                return connection
+            self._drop(connection)
+        connection = cast("httpcore.ConnectionInterface", self._factory.create_connection(origin))
+        self._open.add(connection)
+        return connection
+
+    def _give_back(self, connection: httpcore.ConnectionInterface) -> None:
+        if connection not in self._open or not connection.is_idle():
+            self._drop(connection)
+            return
+        self._idle.append(connection)
+        oldest = self._idle.popleft()
+        if oldest.has_expired():
+            self._drop(oldest)
+        else:
+            self._idle.appendleft(oldest)
+
+    def _drop(self, connection: httpcore.ConnectionInterface) -> None:
+        self._open.discard(connection)
+        connection.close()
+
+
 class _Body(httpx.SyncByteStream):
-    def __init__(self, chunks: Any) -> None:
+    """A response's body. When it is closed, the connection is free or gone."""
+
+    def __init__(self, chunks: Any, release: Callable[[], None]) -> None:
         self._chunks = chunks
+        self._release = release
+        self._closed = False
 
     def __iter__(self) -> Generator[bytes, None, None]:
         chunks = cast("Generator[bytes, None, None]", iter(cast("Iterable[bytes]", self._chunks)))
@@ -89,44 +154,77 @@ class _Body(httpx.SyncByteStream):
                 raise _as_httpx(error) from error
 
     def close(self) -> None:
-        self._chunks.close()
+        if not self._closed:
+            self._closed = True
+            try:
+                self._chunks.close()
+            finally:
+                self._release()
 
 
-class PoolTransport(httpx.BaseTransport):
-    """For one base URL. Raises httpx's transport errors, as httpx's own transports do."""
+class AsyncPoolTransport(httpx.AsyncBaseTransport):
+    """The same for asyncio. Its connections belong to the event loop that it was first used in."""
 
-    def __init__(
-        self,
-        url: httpx.URL,
-        *,
-        trust_env: bool = True,
-        max_connections: int = 100,
-        environment: Mapping[str, str] = os.environ,
-    ) -> None:
-        kind, options = _pool_options(url, trust_env, max_connections, environment)
-        self._pool = getattr(httpcore, kind)(network_backend=DeadlineBackend(), **options)
+    def __init__(self, url: httpx.URL, *, trust_env: bool = True, environment: Mapping[str, str] = os.environ) -> None:
+        kind, options = _factory(url, trust_env, environment)
+        self._factory = getattr(httpcore, f"Async{kind}")(network_backend=AsyncDeadlineBackend(), **options)
+        self._idle: deque[httpcore.AsyncConnectionInterface] = deque()  # the one used last is taken first
+        self._open: set[httpcore.AsyncConnectionInterface] = set()
 
-    def handle_request(self, request: httpx.Request) -> httpx.Response:
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        sent = _core_request(request)
+        connection = await self._take(sent.url.origin)
         try:
-            response = self._pool.handle_request(_core_request(request))
-        except _CORE_ERRORS as error:
-            raise _as_httpx(error) from error
-        return httpx.Response(
-            response.status, headers=response.headers, stream=_Body(response.stream), extensions=response.extensions
-        )
+            response = await connection.handle_async_request(sent)
+        except BaseException as error:
+            await self._drop(connection)
+            if isinstance(error, _CORE_ERRORS):
+                raise _as_httpx(error) from error
+            raise
+        body = _AsyncBody(response.stream, lambda: self._give_back(connection))
+        extensions = cast("dict[str, Any]", response.extensions)
+        return httpx.Response(response.status, headers=response.headers, stream=body, extensions=extensions)
 
-    def close(self) -> None:
-        self._pool.close()
+    async def aclose(self) -> None:
+        while self._open:
+            await self._drop(self._open.pop())
+        self._idle.clear()
 
     @property
     def connections(self) -> list[str]:
         """One line per open connection, with its state."""
-        return [connection.info() for connection in self._pool.connections]
+        return [connection.info() for connection in self._open]
+
+    async def _take(self, origin: httpcore.Origin) -> httpcore.AsyncConnectionInterface:
+        while self._idle:
+            connection = self._idle.pop()
+            if connection.can_handle_request(origin) and not connection.has_expired():
+                return connection
+            await self._drop(connection)
+        connection = cast("httpcore.AsyncConnectionInterface", self._factory.create_connection(origin))
+        self._open.add(connection)
+        return connection
+
+    async def _give_back(self, connection: httpcore.AsyncConnectionInterface) -> None:
+        if connection not in self._open or not connection.is_idle():
+            await self._drop(connection)
+            return
+        self._idle.append(connection)
+        if self._idle[0].has_expired():
+            await self._drop(self._idle.popleft())
+
+    async def _drop(self, connection: httpcore.AsyncConnectionInterface) -> None:
+        self._open.discard(connection)
+        await connection.aclose()
 
 
 class _AsyncBody(httpx.AsyncByteStream):
-    def __init__(self, chunks: Any) -> None:
+    """As `_Body`."""
+
+    def __init__(self, chunks: Any, release: Callable[[], Awaitable[None]]) -> None:
         self._chunks = chunks
+        self._release = release
+        self._closed = False
 
     async def __aiter__(self) -> AsyncGenerator[bytes, None]:
         chunks = cast("AsyncGenerator[bytes, None]", aiter(cast("AsyncIterable[bytes]", self._chunks)))
@@ -138,39 +236,9 @@ class _AsyncBody(httpx.AsyncByteStream):
                 raise _as_httpx(error) from error
 
     async def aclose(self) -> None:
-        await self._chunks.aclose()
-
-
-class AsyncPoolTransport(httpx.AsyncBaseTransport):
-    """The same for asyncio. Its connections belong to the event loop that it was first used in."""
-
-    def __init__(
-        self,
-        url: httpx.URL,
-        *,
-        trust_env: bool = True,
-        max_connections: int = 100,
-        environment: Mapping[str, str] = os.environ,
-    ) -> None:
-        kind, options = _pool_options(url, trust_env, max_connections, environment)
-        self._pool = getattr(httpcore, f"Async{kind}")(network_backend=AsyncDeadlineBackend(), **options)
-
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        try:
-            response = await self._pool.handle_async_request(_core_request(request))
-        except _CORE_ERRORS as error:
-            raise _as_httpx(error) from error
-        return httpx.Response(
-            response.status,
-            headers=response.headers,
-            stream=_AsyncBody(response.stream),
-            extensions=response.extensions,
-        )
-
-    async def aclose(self) -> None:
-        await self._pool.aclose()
-
-    @property
-    def connections(self) -> list[str]:
-        """One line per open connection, with its state."""
-        return [connection.info() for connection in self._pool.connections]
+        if not self._closed:
+            self._closed = True
+            try:
+                await self._chunks.aclose()
+            finally:
+                await self._release()
