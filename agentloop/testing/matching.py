@@ -19,10 +19,9 @@ from typing import Any, cast
 from urllib.parse import parse_qsl, urlsplit
 
 from agentloop.errors import ConfigError
-from agentloop.http.secrets import redact_url
-from agentloop.testing.bodies import Unfaithful, load_json
+from agentloop.http.secrets import is_sensitive, redact_url
 from agentloop.testing.exchanges import RecordedRequest
-from agentloop.testing.scrubbing import keys_in, scrub_request
+from agentloop.testing.scrubbing import keys_in, scrub_content, scrub_json
 
 __all__ = [
     "ABSENT",
@@ -82,14 +81,15 @@ class Matcher:
                 raise ConfigError(f"ignore: {rule!r} is not one of {', '.join(_FIELDS)}, query.NAME or a place '$...'")
 
     def subject(self, request: RecordedRequest) -> Subject:
-        clean = scrub_request(request, {*self._secrets, *keys_in(request)})
-        parts = urlsplit(clean.url)
+        """Both sides of a comparison are scrubbed in the same way."""
+        keys = (*self._secrets, *keys_in(request))
+        parts = urlsplit(redact_url(request.url, keys))
         return Subject(
-            method="" if "method" in self._fields else clean.method,
+            method="" if "method" in self._fields else request.method,
             url=self._origin(parts.scheme, parts.hostname, parts.port)
             + ("" if "path" in self._fields else parts.path or "/"),
             query=self._query(parts.query),
-            body=None if "body" in self._fields else self._body(clean.content),
+            body=None if "body" in self._fields else self._body(request.content, keys),
         )
 
     def _origin(self, scheme: str, host: str | None, port: int | None) -> str:
@@ -101,25 +101,19 @@ class Matcher:
         if "query" in self._fields:
             return ()
         pairs = parse_qsl(query, keep_blank_values=True)
-        return tuple(sorted(pair for pair in pairs if f"query.{pair[0]}" not in self._fields and not _is_key(pair[0])))
+        return tuple(
+            sorted(pair for pair in pairs if f"query.{pair[0]}" not in self._fields and not is_sensitive(pair[0]))
+        )
 
-    def _body(self, content: bytes) -> Any:
+    def _body(self, content: bytes, keys: tuple[str, ...]) -> Any:
         try:
-            value = load_json(content)
-        except Unfaithful:
-            try:
-                # Blank lines around it or a key given twice do not hinder a comparison by value.
-                value = json.loads(content)
-            except (ValueError, RecursionError):
-                return content
-        value = _numbers_by_value(value)
+            value = json.loads(content)
+        except (ValueError, RecursionError):
+            return scrub_content(content, keys)
+        value = _numbers_by_value(scrub_json(value, keys))
         for place in self._places:
             _remove(value, place)
         return value
-
-
-def _is_key(name: str) -> bool:
-    return redact_url(f"?{name}=x") != f"?{name}=x"
 
 
 def _numbers_by_value(value: Any) -> Any:

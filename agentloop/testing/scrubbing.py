@@ -16,12 +16,14 @@ from typing import Any, cast
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from agentloop.errors import ConfigError
-from agentloop.http.secrets import MASK, redact_headers, redact_text, redact_url
+from agentloop.http.secrets import MASK, is_sensitive, redact_headers, redact_text, redact_url
 from agentloop.testing.bodies import Chunk, Unfaithful, dump_json, load_json
 from agentloop.testing.exchanges import Exchange, Failure, RecordedRequest, RecordedResponse
 from agentloop.testing.stream_scrubbing import scrub_stream
 
-__all__ = ["keys_in", "scrub", "scrub_json", "scrub_request"]
+__all__ = ["keys_in", "scrub", "scrub_content", "scrub_json"]
+
+SHORTEST = 6  # no text below this length can be, or name, a key: "?key=x"
 
 _REQUEST_HEADERS = frozenset({"accept", "content-type", "anthropic-version", "anthropic-beta", "openai-beta"})
 _RESPONSE_HEADERS = frozenset(
@@ -67,7 +69,7 @@ def scrub(exchanges: Iterable[Exchange], secrets: Iterable[str] = ()) -> tuple[E
 def _scrub_exchange(exchange: Exchange, keys: set[str]) -> Exchange:
     error = exchange.error
     return Exchange(
-        request=scrub_request(exchange.request, keys),
+        request=_scrub_request(exchange.request, keys),
         response=None if exchange.response is None else _scrub_response(exchange.response, keys),
         error=None if error is None else Failure(error.type, redact_text(error.message, keys)),
         left=exchange.left,
@@ -75,15 +77,13 @@ def _scrub_exchange(exchange: Exchange, keys: set[str]) -> Exchange:
     )
 
 
-def scrub_request(request: RecordedRequest, secrets: Iterable[str] = ()) -> RecordedRequest:
-    """The request as it may be stored: what is compared on replay has gone through this on both sides."""
-    keys = tuple(secrets)
+def _scrub_request(request: RecordedRequest, keys: set[str]) -> RecordedRequest:
     kept = {name: value for name, value in request.headers.items() if name in _REQUEST_HEADERS}
     return RecordedRequest(
         method=request.method,
         url=redact_url(request.url, keys),
         headers=dict(redact_headers(kept, keys)),
-        content=b"".join(chunk.data for chunk in _scrub_chunks((Chunk(request.content),), keys)),
+        content=scrub_content(request.content, keys),
     )
 
 
@@ -119,36 +119,37 @@ def _scrub_chunks(chunks: tuple[Chunk, ...], keys: Iterable[str]) -> tuple[Chunk
     return chunks if clean == value else (Chunk(dump_json(clean), chunks[-1].at),)
 
 
-def scrub_json(value: Any, secrets: Iterable[str] = ()) -> Any:
+def scrub_content(content: bytes, keys: Iterable[str]) -> bytes:
+    return b"".join(chunk.data for chunk in _scrub_chunks((Chunk(content),), keys))
+
+
+def scrub_json(value: Any, keys: tuple[str, ...]) -> Any:
     """The value with every text in it scrubbed, the names of members too."""
-    keys = tuple(secrets)
     if isinstance(value, str):
-        return redact_text(value, keys)
+        return value if len(value) < SHORTEST else redact_text(value, keys)
     if isinstance(value, list):
         return [scrub_json(item, keys) for item in cast("list[Any]", value)]
     if isinstance(value, dict):
         members = cast("dict[str, Any]", value)
-        return {redact_text(name, keys): _scrub_member(name, item, keys) for name, item in members.items()}
+        return {scrub_json(name, keys): _scrub_member(name, item, keys) for name, item in members.items()}
     return value
 
 
 def _scrub_member(name: str, item: Any, keys: tuple[str, ...]) -> Any:
-    named_like_a_key = re.sub(r"[^a-z]", "", name.lower()) in _KEY_FIELDS
-    return MASK if named_like_a_key and isinstance(item, str) and item else scrub_json(item, keys)
+    if isinstance(item, str) and item and re.sub(r"[^a-z]", "", name.lower()) in _KEY_FIELDS:
+        return MASK
+    return scrub_json(item, keys)
 
 
 def keys_in(request: RecordedRequest) -> set[str]:
     """The keys that a request carries where keys belong: credential headers, cookies, user-info, query parameters."""
     found: set[str] = set()
-    pairs = list(request.headers.items())
-    for (name, value), (_, shown) in zip(pairs, redact_headers(pairs), strict=True):
-        if MASK in shown and shown != value:
+    for name, value in request.headers.items():
+        if is_sensitive(name):
             found |= _keys_in_header(name, value)
     parts = urlsplit(request.url)
     found |= {unquote(part) for part in parts.netloc.rpartition("@")[0].split(":")}
-    for name, value in parse_qsl(parts.query):
-        if redact_url(f"?{name}=x") != f"?{name}=x":
-            found.add(value)
+    found |= {value for name, value in parse_qsl(parts.query) if is_sensitive(name)}
     return {key for key in found if key and key != MASK}
 
 

@@ -110,7 +110,7 @@ Answer = Callable[[str], ModelResponse]
 
 
 def question(name: str) -> tuple[ReplayTransport, dict[str, Any], dict[str, Any]]:
-    """The recorded server, the settings of a client for it, and the arguments that make it send the recorded request."""
+    """The recorded server, the settings of a client for it, and what makes that client send the recorded request."""
     path = RECORDINGS / f"{name}.json"
     request = Cassette.load(path).exchanges[0].request
     body = json.loads(request.content)
