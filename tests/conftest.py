@@ -9,7 +9,6 @@ from typing import Any
 import hypothesis
 import pytest
 
-
 # An example that takes long on a busy machine is no fault: what is timed belongs in tests/bench.
 hypothesis.settings.register_profile("untimed", deadline=None)
 hypothesis.settings.load_profile("untimed")
