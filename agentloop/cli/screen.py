@@ -85,6 +85,8 @@ class Screen:
             return _edit(question, prefill)
         _write(self.err, question)
         line = self.source.readline()
+        if question and not self.source.isatty():
+            _write(self.err, "\n")  # nobody typed the end of the line
         return line.rstrip("\r\n") if line else None
 
     def _break_line(self) -> None:
