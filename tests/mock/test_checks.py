@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentloop.mock.checks import check_chat_request
@@ -318,6 +318,7 @@ def test_fields_that_strict_servers_take_are_accepted(fields: dict[str, Any]) ->
     assert accepted(**fields)
 
 
+@settings(deadline=None)
 @given(messages=st.lists(VALUES, max_size=4), tools=VALUES, tool_choice=VALUES, response_format=VALUES, stop=VALUES)
 def test_no_json_at_all_makes_the_checks_fall_over(**fields: Any) -> None:
     refused = check_chat_request({"model": "m", **fields})

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentloop.errors import ToolError
@@ -151,6 +151,7 @@ WORDS = ["weather", "in", "Tokyo", "Oslo", "Atlantis", "New York", "Fahrenheit",
 DEMO = {"get_weather": get_weather, "convert_temperature": convert_temperature}
 
 
+@settings(deadline=None)
 @given(st.lists(st.sampled_from(WORDS), max_size=8).map(" ".join), st.booleans())
 def test_every_question_is_answered_after_a_few_steps(prompt: str, parallel: bool) -> None:
     question = ask(prompt, parallel_calls=parallel)

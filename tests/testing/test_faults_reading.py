@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import Any, get_args
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentloop.errors import ConfigError
@@ -98,6 +98,7 @@ def test_an_unknown_kind_is_refused_in_code_too() -> None:
         Fault(kind)
 
 
+@settings(deadline=None)
 @given(st.text(alphabet='okstau=,;"\\42. -:', max_size=20))
 def test_any_text_is_read_or_refused(spec: str) -> None:
     with suppress(ConfigError):
