@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
-from agentloop.history import moved_path
+from agentloop.history import EstimateCounter, Meter, Send, TokenBudget, moved_path, plan_view
+from agentloop.messages import UserMessage
+from agentloop.model import ModelRequest
+from agentloop.wire.chat import ChatWire
+from agentloop.wire.quirks import Quirks
 
 TOOL = {"type": "function", "function": {"name": "f", "parameters": {"type": "object", "properties": {}}}}
 OTHER = {"type": "function", "function": {"name": "g"}}
@@ -48,3 +53,18 @@ def test_cache_markers_may_move():
 def test_the_other_wires_are_guarded_too():
     assert moved_path({"system": "a", "messages": []}, {"system": "b", "messages": []}) == "system"
     assert moved_path({"instructions": "a", "input": [ONE]}, {"instructions": "a", "input": [TWO]}) == "input[0].role"
+
+
+def test_planned_requests_only_grow_between_two_cuts(turn: Any):
+    wire, meter = ChatWire("m", "p", Quirks()), Meter(EstimateCounter(), instructions="be kind", tools=[TOOL])
+    history, previous, body, cuts = [UserMessage("do it")], None, None, 0
+    for n in range(30):
+        plan = plan_view(history, meter=meter, policy=TokenBudget(400, 200), previous=previous)
+        assert isinstance(plan, Send)
+        request = ModelRequest(tuple(plan.view), tools=(TOOL,), instructions="be kind")
+        before, body = body, json.loads(wire.encode(request).body)
+        if before is not None:
+            assert (moved_path(before, body) is not None) == (plan.cut is not None)
+        previous, cuts = plan, cuts + (plan.cut is not None)
+        history += turn(f"c{n}", words=30)
+    assert 2 <= cuts <= 8
