@@ -11,11 +11,11 @@ import httpx
 
 from agentloop.errors import ModelError
 from agentloop.http.asks import Ask, Question, model_request
+from agentloop.http.async_slots import AsyncSlots
 from agentloop.http.call import LINGER, Call
 from agentloop.http.endpoint import ClientSettings, open_endpoint
 from agentloop.http.environment import from_environment
 from agentloop.http.log import log_from_environment
-from agentloop.http.slots import AsyncSlots
 from agentloop.model import ModelEvent, ModelRequest, ModelResponse, ResponseDone
 
 __all__ = ["AsyncClient", "AsyncStream"]

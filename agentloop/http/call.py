@@ -180,6 +180,8 @@ class Call:
             return TransportError(f"the response's content encoding is broken: {text}", retryable=False)
         if reply is not None and self._request.stream:
             return StreamInterrupted(f"the connection broke within the stream: {text}", partial=reply.partial())
+        if isinstance(error, (httpx.LocalProtocolError, httpx.UnsupportedProtocol)):
+            return TransportError(f"the request cannot be sent: {text}", retryable=False)
         where = "within the response" if self.watch.answered else "before a byte of response"
         return TransportError(f"the connection broke {where}: {text}")
 

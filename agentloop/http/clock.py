@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import threading
 import time
 from typing import Protocol
@@ -44,6 +43,8 @@ class SystemClock:
             forget()
 
     async def asleep(self, seconds: float, cancel: CancelSignal | None = None) -> None:
+        import asyncio
+
         if cancel is None:
             await asyncio.sleep(seconds)
             return

@@ -8,7 +8,8 @@ import threading
 import pytest
 
 from agentloop.cancel import CancelSignal
-from agentloop.http.slots import AsyncSlots, Slots
+from agentloop.http.async_slots import AsyncSlots
+from agentloop.http.slots import Slots
 
 FOREVER = float("inf")
 
