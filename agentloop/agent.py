@@ -17,8 +17,8 @@ from agentloop.loop.actions import Decided
 from agentloop.loop.asking import Trimming
 from agentloop.loop.bindings import Accept, AfterTool, BeforeModel, Bindings
 from agentloop.loop.drive import Driver
-from agentloop.loop.drive_async import AsyncDriver
 from agentloop.loop.limits import Limits
+from agentloop.loop.reader import reader_tool
 from agentloop.loop.result import RunEvent, RunResult
 from agentloop.loop.run import Run
 from agentloop.loop.state import RunSpec
@@ -95,7 +95,9 @@ class _Bundle(Generic[M]):
         for name, words in (("on_tool_error", ("observe", "stop")), ("on_prefix_change", ("warn", "error", "ignore"))):
             if settings.get(name, words[0]) not in words:
                 raise ConfigError(f"{name} is one of {', '.join(words)}, not {settings.get(name)!r}")
-        self.toolbox = Toolbox(settings.get("tools", ()))
+        trim = settings.get("trim")
+        reader = reader_tool(trim)
+        self.toolbox = Toolbox((*settings.get("tools", ()), *([reader] if reader else [])))
         self.spec = RunSpec(
             instructions=settings.get("instructions"),
             limits=settings.get("limits") or Limits(),
@@ -111,6 +113,7 @@ class _Bundle(Generic[M]):
         self.bindings: Bindings[M] = Bindings(
             model=model,
             toolbox=self.toolbox,
+            summariser=getattr(trim, "model", None),
             policy=settings.get("policy"),
             accept=settings.get("accept"),
             before_model=tuple(settings.get("before_model", ())),
@@ -121,7 +124,7 @@ class _Bundle(Generic[M]):
             clock=settings.get("clock", time.monotonic),
         )
         self.trimming = Trimming.of(
-            settings.get("trim"), settings.get("context_limit"), settings.get("reserve", 0), settings.get("counter")
+            trim, settings.get("context_limit"), settings.get("reserve", 0), settings.get("counter")
         )
         self.approval_key = settings.get("approval_key")
 
@@ -288,6 +291,8 @@ class AsyncRunStream:
         self.run = run
         self._cancel = CancelSignal()
         self._first = list(first)
+        from agentloop.loop.drive_async import AsyncDriver  # asyncio is a third of what importing httpx costs
+
         self._events = AsyncDriver(run, bindings, self._cancel).events()
 
     def __aiter__(self) -> AsyncRunStream:

@@ -100,7 +100,7 @@ class Summarise:
     trimmed as by `TokenBudget(high, low)` instead.
     """
 
-    model: Model | AsyncModel | None = None
+    model: Model | AsyncModel | None = field(default=None, compare=False)
     high: int = field(kw_only=True)
     low: int = field(kw_only=True)
     pinned: Pinned = field(default=is_pinned, kw_only=True)

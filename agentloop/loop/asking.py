@@ -85,7 +85,7 @@ class Asking:
             reserve=trimming.reserve,
             previous=self._sent,
             summary=self.state.summary,
-            may_summarise=not self.state.summary_tried,
+            may_summarise=not (self.state.summary_tried or self.state.summary_failed),
         )
         match answer:
             case Impossible():
@@ -126,7 +126,9 @@ class Asking:
         """Take the summary, or trim instead when it is of no use; then plan again."""
         self.state.summary_tried = True
         if self.need is not None and self._meter is not None:
-            self.state.summary = accept_summary(self.need, text, self._meter) or self.state.summary
+            summary = accept_summary(self.need, text, self._meter)
+            self.state.summary = summary or self.state.summary
+            self.state.summary_failed = summary is None
         return self.plan()
 
     def learn(self, response: ModelResponse) -> None:

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Generic, Literal, TypeAlias, TypeVar
 
 from agentloop.cancel import CancelSignal
-from agentloop.loop.actions import Decide, Execute, Resolve, Resolved
+from agentloop.loop.actions import Ask, Decide, Execute, Resolve, Resolved
 from agentloop.loop.result import RunResult
 from agentloop.loop.run import Run
 from agentloop.messages import ToolCall, ToolResult
@@ -30,10 +30,11 @@ M = TypeVar("M")
 @dataclass(frozen=True, slots=True)
 class Bindings(Generic[M]):
     """`before_model` and `after_tool` are called in order, and each gets what the one before it returned. `clock` gives
-    seconds that only rise."""
+    seconds that only rise. `summariser` answers requests for summaries; None leaves them to `model`."""
 
     model: M
     toolbox: Toolbox
+    summariser: M | None = None
     policy: Policy | None = None
     accept: Accept | None = None
     before_model: tuple[BeforeModel, ...] = ()
@@ -43,12 +44,17 @@ class Bindings(Generic[M]):
     on_progress: Callable[[ToolCall, str], None] | None = None
     clock: Callable[[], float] = time.monotonic
 
+    def model_for(self, ask: Ask) -> M:
+        return self.summariser if ask.purpose == "summary" and self.summariser is not None else self.model
+
     def prepare(self, action: Execute) -> Prepared | ToolResult:
         return prepare(self.toolbox, action.call)
 
     def context(self, run: Run, action: Execute, cancel: CancelSignal) -> ToolContext:
         deadline = None if action.seconds is None else time.monotonic() + action.seconds
-        context = ToolContext(run.id, action.call.id, f"{run.id}:{action.key}", deadline, cancel)
+        context = ToolContext(
+            run.id, action.call.id, f"{run.id}:{action.key}", deadline, cancel, messages=lambda: run.messages
+        )
         if self.on_progress is None:
             return context
         return replace(context, progress=partial(self.on_progress, action.call))

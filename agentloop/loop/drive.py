@@ -100,7 +100,7 @@ class Driver:
         self._partial.clear()
         response: ModelResponse | None = None
         try:
-            with closing(self.bindings.model.events(request)) as events:
+            with closing(self.bindings.model_for(action).events(request)) as events:
                 for event in events:
                     if event.type == "text_delta":
                         self._partial.append(event.text)

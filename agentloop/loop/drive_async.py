@@ -122,7 +122,7 @@ class AsyncDriver:
         self._partial.clear()
         response: ModelResponse | None = None
         try:
-            async with aclosing(self._open(request)) as events:
+            async with aclosing(_open(self.bindings.model_for(action), request)) as events:
                 async for event in events:
                     if event.type == "text_delta":
                         self._partial.append(event.text)
@@ -142,13 +142,6 @@ class AsyncDriver:
         if response is not None or not self.cancel.cancelled:
             for event in self._tell(outcome):
                 yield event
-
-    def _open(self, request: ModelRequest) -> AsyncEventStream:
-        events = self.bindings.model.events(request)
-        if not hasattr(events, "__aiter__"):
-            name = type(self.bindings.model).__name__
-            raise ConfigError(f"AsyncAgent needs an async model such as AsyncClient, and {name} is not one")
-        return events
 
     async def _judge(self, action: object) -> AsyncGenerator[RunEvent, None]:
         events: list[RunEvent] = []
@@ -216,3 +209,11 @@ async def _settled(value: T | Awaitable[T]) -> T:
 def _call_soon(loop: asyncio.AbstractEventLoop, callback: Callable[[], None]) -> None:
     with suppress(RuntimeError):  # the loop is closed: the run has ended with it
         loop.call_soon_threadsafe(callback)
+
+
+def _open(model: AsyncModel, request: ModelRequest) -> AsyncEventStream:
+    events = model.events(request)
+    if not hasattr(events, "__aiter__"):
+        name = type(model).__name__
+        raise ConfigError(f"AsyncAgent needs an async model such as AsyncClient, and {name} is not one")
+    return events

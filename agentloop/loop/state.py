@@ -49,7 +49,7 @@ class RunState:
     `open` is the step whose calls are not all answered; `asking` and `checking` say what else is going on; `halting` is
     the tool error that ends the run once the calls in flight are done. `summary` stands for the messages before its
     `upto` in requests, `context_limit` is what an overflow taught, and `summary_tried` and `overflowed` bound both to
-    once in a step.
+    once in a step; after a summary that was of no use (`summary_failed`) the run asks for no other.
     """
 
     messages: list[Message]
@@ -62,6 +62,7 @@ class RunState:
     text: str = ""
     summary: Summary | None = None
     summary_tried: bool = False
+    summary_failed: bool = False
     context_limit: int | None = None
     overflowed: bool = False
     open: OpenStep | None = None
@@ -103,7 +104,17 @@ def dump(id: str, spec: RunSpec, state: RunState) -> str:
         "halting": _error_to_dict(state.halting),
         "error": _error_to_dict(state.error),
     }
-    plain = ("steps", "tool_steps", "refusals", "text", "checking", "status", "elapsed", "context_limit")
+    plain = (
+        "steps",
+        "tool_steps",
+        "refusals",
+        "text",
+        "checking",
+        "status",
+        "elapsed",
+        "context_limit",
+        "summary_failed",
+    )
     return json.dumps(saved | {name: getattr(state, name) for name in plain}, ensure_ascii=False, default=str)
 
 
@@ -135,6 +146,7 @@ def _state_from(saved: Mapping[str, Any]) -> RunState:
         repairs=tuple(Repair(**repair) for repair in saved["repairs"]),
         repeats=Repeats(**saved["repeats"]),
         summary=None if saved["summary"] is None else Summary(**saved["summary"]),
+        summary_failed=saved["summary_failed"],
         context_limit=saved["context_limit"],
         halting=_error_from_dict(saved["halting"]),
         error=_error_from_dict(saved["error"]),

@@ -10,6 +10,7 @@ import pytest
 
 from agentloop import Agent, Session, tool
 from agentloop.errors import ConfigError, ContextOverflow
+from agentloop.history.shorten import ShortenToolResults
 from agentloop.history.trim import KeepLast, Summarise, TokenBudget
 from agentloop.messages import AssistantMessage, Message, UserMessage
 from agentloop.model import ModelRequest, ModelResponse, Usage
@@ -95,6 +96,35 @@ def test_a_summary_that_is_of_no_use_falls_back_to_trimming(reply: object):
     agent = Agent(model, trim=Summarise(high=40, low=10), counter=Words())
     result = agent.run("and now", messages=history(8))
     assert (result.status, len(model.requests)) == ("answered", 2)
+
+
+def test_after_a_failed_summary_the_run_asks_for_no_other():
+    @tool
+    def look() -> str:
+        return "word " * 20
+
+    model = ScriptedModel(["", ToolCall("c1", "look"), ToolCall("c2", "look"), "ok"])
+    agent = Agent(model, tools=[look], trim=Summarise(high=40, low=10), counter=Words())
+    assert agent.run("and now", messages=history(8)).status == "answered"
+
+
+def test_another_model_may_write_the_summary():
+    model, other = ScriptedModel(["ok"]), ScriptedModel(["we talked"])
+    with model, other:
+        Agent(model, trim=Summarise(other, high=40, low=10), counter=Words()).run("and now", messages=history(8))
+
+
+def test_a_shortened_result_can_be_read_again_through_a_tool():
+    @tool
+    def look(n: int) -> str:
+        return f"{n}" * 3000
+
+    calls = [ToolCall(f"c{n}", "look", f'{{"n":{n}}}') for n in range(3)]
+    again = ToolCall("r1", "read_tool_result", '{"call_id":"c0","start":2990,"length":100}')
+    model = ScriptedModel([*calls, again, "ok"])
+    result = Agent(model, tools=[look], trim=ShortenToolResults(high=2000, keep=1)).run("go")
+    assert "left out here; read_tool_result" in model.requests[3].messages[2].text
+    assert result.messages[-2].content == "0" * 10
 
 
 def test_the_next_run_of_a_session_goes_on_with_the_summary():
