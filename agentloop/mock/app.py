@@ -9,24 +9,26 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
+from agentloop.mock.anthropic import COUNT_TOKENS, MESSAGES
 from agentloop.mock.chat import CHAT
 from agentloop.mock.conversation import Scenario, limited
 from agentloop.mock.dialect import Dialect, Rendering
 from agentloop.mock.refusal import Refused, error_body
+from agentloop.mock.responses import RESPONSES
 from agentloop.testing.fault_steps import Answer
 
 __all__ = ["MODEL", "MockApp"]
 
 MODEL = "agentloop-mock-rules"
 _ABOUT = "A rule-driven stand-in for tests and demonstrations. No model answers here."
-_DIALECTS: dict[str, Dialect] = {dialect.path: dialect for dialect in (CHAT,)}
+_DIALECTS: dict[str, Dialect] = {dialect.path: dialect for dialect in (CHAT, RESPONSES, MESSAGES, COUNT_TOKENS)}
 _METHODS = {**dict.fromkeys(_DIALECTS, "POST"), **dict.fromkeys(("/models", f"/models/{MODEL}", "/health"), "GET")}
 
 
 class MockApp:
     """Routes, keys, checks and rendering. It keeps no conversation: every reply follows from its request alone.
 
-    With `require_key`, requests need `Authorization: Bearer KEY`; only /health answers without.
+    With `require_key`, requests need `Authorization: Bearer KEY` or `x-api-key: KEY`; only /health answers without.
     """
 
     def __init__(self, scenario: Scenario, require_key: str | None = None) -> None:
@@ -45,13 +47,17 @@ class MockApp:
             return _refusal(405, error_body(message, code="method_not_supported"), number, ("allow", _METHODS[path]))
         if path == "/health":
             return _json(200, {"status": "ok"}, number)
+        dialect = _DIALECTS.get(path)
         refused = self._check_key(headers)
         if refused is not None:
-            return _refusal(401, refused, number)
-        if path.startswith("/models"):
+            return _refusal(401, refused, number, dialect=dialect)
+        if dialect is None:
             model = {"id": MODEL, "object": "model", "created": 0, "owned_by": "agentloop", "description": _ABOUT}
             return _json(200, {"object": "list", "data": [model]} if path == "/models" else model, number)
-        return self._reply(_DIALECTS[path], body, number)
+        refused = dialect.check_headers(headers)
+        if refused is not None:
+            return _refusal(400, refused, number, dialect=dialect)
+        return self._reply(dialect, body, number)
 
     def no_answer(self) -> Answer:
         """The headers that every answer has, for a fault that takes the answer's place."""
@@ -59,10 +65,13 @@ class MockApp:
 
     def is_model_call(self, method: str, target: str) -> bool:
         """Whether a request asks for a reply; only such requests meet faults."""
-        return method == "POST" and _path(target) in _DIALECTS
+        dialect = _DIALECTS.get(_path(target))
+        return method == "POST" and dialect is not None and dialect.count is None
 
     def _check_key(self, headers: Mapping[str, str]) -> dict[str, Any] | None:
         scheme, _, given = headers.get("authorization", "").partition(" ")
+        if "x-api-key" in headers:
+            scheme, given = "bearer", headers["x-api-key"]
         if self._key is None:
             return None
         if scheme.lower() == "bearer" and hmac.compare_digest(given.encode(), self._key.encode()):
@@ -75,20 +84,23 @@ class MockApp:
         try:
             request = json.loads(body)
         except ValueError as problem:
-            return _refusal(400, error_body(f"We could not parse the JSON body of your request: {problem}."), number)
+            message = f"We could not parse the JSON body of your request: {problem}."
+            return _refusal(400, error_body(message), number, dialect=dialect)
         refused = dialect.check(request)
         if refused is not None:
-            return _refusal(400, refused, number)
+            return _refusal(400, refused, number, dialect=dialect)
+        if dialect.count is not None:
+            return _json(200, dialect.count(request), number, dialect)
         try:
             question = dialect.read(request)
             reply = limited(self._scenario(question), question)
         except Refused as problem:
-            return _refusal(400, problem.body, number)
+            return _refusal(400, problem.body, number, dialect=dialect)
         rendering = Rendering(request, f"mock-{number}", MODEL)
         if request.get("stream"):
             pieces = tuple(dialect.streamed(reply, rendering))
-            return Answer(200, _headers(number, "text/event-stream; charset=utf-8"), pieces, stream=True)
-        return _json(200, dialect.whole(reply, rendering), number)
+            return Answer(200, _headers(number, "text/event-stream; charset=utf-8", dialect), pieces, stream=True)
+        return _json(200, dialect.whole(reply, rendering), number, dialect)
 
 
 def _path(target: str) -> str:
@@ -96,14 +108,23 @@ def _path(target: str) -> str:
     return path.removeprefix("/v1") if path.startswith("/v1/") else path
 
 
-def _headers(number: int, content_type: str) -> tuple[tuple[str, str], ...]:
-    return (("content-type", content_type), ("server", "agentloop-mock"), ("x-request-id", f"req-mock-{number}"))
+def _request_id(number: int) -> str:
+    return f"req-mock-{number}"
 
 
-def _json(status: int, body: Mapping[str, Any], number: int) -> Answer:
-    return Answer(status, _headers(number, "application/json"), (json.dumps(body, ensure_ascii=False).encode(),))
+def _headers(number: int, content_type: str, dialect: Dialect | None) -> tuple[tuple[str, str], ...]:
+    id_header = dialect.id_header if dialect else "x-request-id"
+    return (("content-type", content_type), ("server", "agentloop-mock"), (id_header, _request_id(number)))
 
 
-def _refusal(status: int, body: Mapping[str, Any], number: int, *more: tuple[str, str]) -> Answer:
-    answer = _json(status, body, number)
+def _json(status: int, body: Mapping[str, Any], number: int, dialect: Dialect | None = None) -> Answer:
+    data = json.dumps(body, ensure_ascii=False).encode()
+    return Answer(status, _headers(number, "application/json", dialect), (data,))
+
+
+def _refusal(
+    status: int, body: Mapping[str, Any], number: int, *more: tuple[str, str], dialect: Dialect | None = None
+) -> Answer:
+    told = dialect.refusal(body, status, _request_id(number)) if dialect else body
+    answer = _json(status, told, number, dialect)
     return Answer(status, (*answer.headers, *more), answer.pieces)

@@ -25,7 +25,11 @@ class Dialect:
     """One wire. `check` gives the body of a 400 or None; `read` is called for a body that has passed it, and raises
     Refused for what the original takes and the mock cannot do.
 
-    `whole` gives the JSON of a reply, `streamed` the bytes of each of its events.
+    `whole` gives the JSON of a reply, `streamed` the bytes of each of its events. `check_headers` is as `check`, for
+    the headers by their names in lower case.
+
+    `refusal` gets an error in OpenAI's shape, the status and the request's id, and gives the error in the wire's shape;
+    `id_header` is the header with that id. A dialect with `count` counts the request's tokens and asks for no reply.
     """
 
     path: str
@@ -33,3 +37,7 @@ class Dialect:
     read: Callable[[Mapping[str, Any]], Question]
     whole: Callable[[Reply, Rendering], dict[str, Any]]
     streamed: Callable[[Reply, Rendering], list[bytes]]
+    check_headers: Callable[[Mapping[str, str]], dict[str, Any] | None] = lambda headers: None
+    refusal: Callable[[Mapping[str, Any], int, str], Mapping[str, Any]] = lambda body, status, request_id: body
+    id_header: str = "x-request-id"
+    count: Callable[[Mapping[str, Any]], dict[str, Any]] | None = None
