@@ -8,10 +8,14 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from agentloop.testing.cassettes import Cassette as Cassette
     from agentloop.testing.clock import FakeClock as FakeClock
+    from agentloop.testing.deck import Deck as Deck
     from agentloop.testing.fault_transport import FaultTransport as FaultTransport
     from agentloop.testing.faults import Fault as Fault
     from agentloop.testing.faults import FaultPlan as FaultPlan
     from agentloop.testing.faults import parse_fault as parse_fault
+    from agentloop.testing.importers import import_curl as import_curl
+    from agentloop.testing.importers import import_har as import_har
+    from agentloop.testing.importers import import_vcr as import_vcr
     from agentloop.testing.leaks import Leak as Leak
     from agentloop.testing.leaks import check as check
     from agentloop.testing.matching import CassetteMismatch as CassetteMismatch
@@ -24,6 +28,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "Cassette": "cassettes",
     "CassetteMismatch": "matching",
+    "Deck": "deck",
     "FakeClock": "clock",
     "Fault": "faults",
     "FaultPlan": "faults",
@@ -33,6 +38,9 @@ _HOMES = {
     "ReplayTransport": "replaying",
     "ScriptedModel": "scripted",
     "check": "leaks",
+    "import_curl": "importers",
+    "import_har": "importers",
+    "import_vcr": "importers",
     "parse_fault": "faults",
     "record": "recording",
     "serve": "serving",

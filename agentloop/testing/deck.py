@@ -126,18 +126,21 @@ def _rules_of(path: Path) -> tuple[str, ...]:
 
 
 class DeckTransport(httpx.BaseTransport, httpx.AsyncBaseTransport):
-    """What a client sends goes through the deck. Closing it closes the inner transport and no more."""
+    """What a client sends goes through the deck. Without an inner transport one of httpx's is made when something has
+    to be recorded. Closing it closes the inner transport and no more."""
 
     def __init__(self, deck: Deck, inner: httpx.BaseTransport | httpx.AsyncBaseTransport | None = None) -> None:
         self.deck = deck
         self._inner = inner
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        self._inner = self._inner or (httpx.HTTPTransport() if self.deck.recording else httpx.BaseTransport())
+        if self._inner is None and self.deck.recording:
+            self._inner = httpx.HTTPTransport()
         return self.deck.send(request, cast("httpx.BaseTransport", self._inner))
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        self._inner = self._inner or (httpx.AsyncHTTPTransport() if self.deck.recording else httpx.AsyncBaseTransport())
+        if self._inner is None and self.deck.recording:
+            self._inner = httpx.AsyncHTTPTransport()
         return await self.deck.send_async(request, cast("httpx.AsyncBaseTransport", self._inner))
 
     def close(self) -> None:

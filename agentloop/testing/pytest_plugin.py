@@ -64,6 +64,7 @@ def cassette(request: pytest.FixtureRequest) -> Iterator[Deck]:
     from agentloop.testing.network import network_blocked
 
     node: pytest.Item = request.node
+    _refuse_unittest(node)
     deck = _open(node)
     node.stash[_DECK] = deck
     if deck.recording:
@@ -71,6 +72,16 @@ def cassette(request: pytest.FixtureRequest) -> Iterator[Deck]:
         return
     with network_blocked(f"This test plays {deck.path}. {_hint(node, 'new')}"):
         yield deck
+
+
+def _refuse_unittest(node: pytest.Item) -> None:
+    """pytest runs these tests by another way, on which a cassette would be neither checked nor written."""
+    from unittest import TestCase
+
+    if isinstance(node, pytest.Function) and node.cls is not None and issubclass(node.cls, TestCase):
+        raise pytest.UsageError(
+            f"{node.nodeid}: cassettes do not work in unittest.TestCase; use agentloop.testing.record"
+        )
 
 
 def _open(node: pytest.Item) -> Deck:

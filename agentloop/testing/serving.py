@@ -117,8 +117,8 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         try:
             self._answer()
-        except (ConnectionError, TimeoutError):
-            self.close_connection = True  # the client went away
+        except (ConnectionError, TimeoutError, ValueError):
+            self.close_connection = True  # the client went away, or sent no proper request
 
     do_GET = do_HEAD = do_PUT = do_PATCH = do_DELETE = do_OPTIONS = do_POST
 

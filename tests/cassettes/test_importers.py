@@ -9,8 +9,7 @@ import httpx
 import pytest
 
 from agentloop.errors import ConfigError
-from agentloop.testing import Cassette, ReplayTransport, check
-from agentloop.testing.importers import import_curl, import_har, import_vcr
+from agentloop.testing import Cassette, ReplayTransport, check, import_curl, import_har, import_vcr
 
 SAMPLES = Path(__file__).parent / "samples"
 URL = "https://api.test/v1/chat/completions"

@@ -222,6 +222,21 @@ def test_a_mistake_in_the_marker_is_named(project: pytest.Pytester) -> None:
     result.stdout.fnmatch_lines(["*write @pytest.mark.cassette('x.json', ignore=(...), secrets=(...))*"])
 
 
+def test_a_unittest_case_is_refused(project: pytest.Pytester) -> None:
+    result = run(
+        project,
+        """
+    import unittest
+
+    class TestIt(unittest.TestCase):
+        @pytest.mark.cassette("x.json")
+        def test_it(self): ...
+""",
+    )
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["*cassettes do not work in unittest.TestCase; use agentloop.testing.record*"])
+
+
 def test_the_option_and_the_marker_are_described(project: pytest.Pytester) -> None:
     result = project.runpytest("--help")
     result.stdout.fnmatch_lines(["*--agentloop-record={none,once,new,all}*"])
