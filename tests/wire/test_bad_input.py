@@ -124,4 +124,5 @@ def test_any_value_for_any_key_is_read_or_refused(wire: ChatWire, key: str, valu
 
 def test_json_is_read_with_a_byte_order_mark_and_written_without_blanks() -> None:
     assert loads(b'\xef\xbb\xbf{"a": 1}') == {"a": 1}
+    assert loads(b"[NaN, Infinity, -Infinity]") == [None, None, None]
     assert dumps({"a": ["é", None, "\ud800"]}, of="x") == '{"a":["é",null,"\\ud800"]}'.encode()

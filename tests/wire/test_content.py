@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentloop.messages import AssistantMessage
-from agentloop.model import ModelEvent, ModelResponse
+from agentloop.model import ModelEvent, ModelResponse, ReasoningDelta
 from agentloop.parts import ReasoningPart, RefusalPart, TextPart, VendorPart
 from agentloop.wire.think import ThinkSplitter
 
@@ -23,10 +23,14 @@ def test_reasoning_is_kept_apart_from_the_text(decode: Read, deltas: Read, key: 
     assert streamed.message == whole.message
 
 
-def test_the_same_reasoning_under_two_keys_is_read_once(decode: Read, deltas: Read) -> None:
+def test_the_same_reasoning_under_two_keys_is_read_once(
+    decode: Read, deltas: Read, events: Callable[..., list[ModelEvent]]
+) -> None:
     both = {"reasoning": "hm", "reasoning_content": "hm"}
     assert decode({"content": "x", **both}).reasoning == "hm"
     assert deltas(both, {"content": "x"}).reasoning == "hm"
+    body = b'data: {"choices":[{"delta":{"reasoning":"hm","reasoning_content":"hm"}}]}\n\n'
+    assert events(body, b"data: [DONE]\n\n")[0] == ReasoningDelta("hm")
 
 
 def test_reasoning_beside_calls_with_the_deltas_joined(deltas: Read) -> None:
@@ -51,6 +55,15 @@ def test_reasoning_details_are_kept_whole(decode: Read, deltas: Read) -> None:
     assert whole.reasoning == "let me see"
     assert VendorPart("chat", "custom", {"reasoning_details": details}) in whole.message.parts
     assert deltas(*({"reasoning_details": piece} for piece in pieces), {"content": "x"}).message == whole.message
+
+
+def test_reasoning_details_with_other_ids_are_other_items(deltas: Read) -> None:
+    items = [
+        {"type": "reasoning.encrypted", "data": "A", "id": "1"},
+        {"type": "reasoning.encrypted", "data": "B", "id": "2"},
+    ]
+    response = deltas(*({"reasoning_details": [item]} for item in items), {"content": "x"})
+    assert VendorPart("chat", "custom", {"reasoning_details": items}) in response.message.parts
 
 
 def test_content_as_parts(decode: Read) -> None:

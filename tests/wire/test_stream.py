@@ -180,6 +180,10 @@ def test_ended_without_a_reason_when_only_done_came(stream: Stream, reason: str)
     assert (response.text, response.finish_reason) == ("par", None)
 
 
+def test_an_empty_reason_after_the_real_one_does_not_replace_it(stream: Stream) -> None:
+    assert stream(HALF, STOP, STOP.replace(b"stop", b""), DONE).finish_reason == "stop"
+
+
 @pytest.mark.parametrize("rest", [b"", b'data: {"choices":[{"index":0,"de', b": keep-alive\n\n", HALF.rstrip()])
 def test_cut_when_neither_came(stream: Stream, rest: bytes) -> None:
     with pytest.raises(StreamInterrupted) as caught:

@@ -120,6 +120,25 @@ def test_the_same_id_for_two_calls_is_made_two_ids(calls: Calls) -> None:
     assert made == [("f", "f", '{"a":1}'), ("call_1_2", "f", '{"a":2}')]
 
 
+def test_the_same_id_for_two_calls_whose_pieces_come_by_index(calls: Calls) -> None:
+    assert calls(
+        [fn("f", "", index=0, id="f")],
+        [fn("f", "", index=1, id="f")],
+        [fn(None, '{"a":1}', index=0)],
+        [fn(None, '{"a":2}', index=1)],
+    ) == [("f", "f", '{"a":1}'), ("call_1_2", "f", '{"a":2}')]
+
+
+def test_a_new_id_after_complete_arguments_is_a_new_call_whose_name_comes_late(calls: Calls) -> None:
+    made = calls([fn("f", "{}", index=0, id="a")], [fn(None, "{}", index=0, id="b")], [fn("g", index=0)])
+    assert made == [("a", "f", "{}"), ("b", "g", "{}")]
+
+
+def test_a_name_that_is_a_tool_replaces_a_beginning_that_is_none(calls: Calls) -> None:
+    made = calls([fn("tool", index=0, id="c1")], [fn("get", "{}", index=0)], request=request("get"))
+    assert made == [("c1", "get", "{}")]
+
+
 @pytest.mark.parametrize("late", [{"id": None}, {"id": ""}, {}])
 def test_an_id_that_comes_late(calls: Calls, late: Any) -> None:
     made = calls([fn("f", "", index=0, **late)], [fn(None, "{}", index=0, id="c1")])
