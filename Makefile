@@ -4,9 +4,10 @@ VENV   := .venv
 PY     := $(VENV)/bin/python
 STAMP  := $(VENV)/.ready
 DEV    := $(VENV)/.dev
+PEERS  := .venvs/mock-peers/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help fmt check test fuzz demo live bench-self clean
+.PHONY: help fmt check test fuzz demo check-mock live bench-self clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -41,6 +42,14 @@ test: check ## lint, types, tests
 
 fuzz: $(DEV) ## mutated recordings of real servers, for a few minutes
 	FUZZ_EXAMPLES=20000 $(PY) -m pytest tests/wire/test_fuzz.py
+
+$(PEERS): tests/mock_peers/requirements.txt
+	$(PYTHON) -m venv .venvs/mock-peers
+	.venvs/mock-peers/bin/python -m pip install --quiet --disable-pip-version-check --requirement $<
+	@touch $@
+
+check-mock: $(STAMP) $(PEERS) ## the vendors' own packages, in an environment of their own, against the mock provider
+	$(PY) -m tests.mock_peers .venvs/mock-peers/bin/python
 
 live: $(DEV) ## the same agent against the server that AGENTLOOP_BASE_URL names (skips when unset)
 	$(PY) -m pytest -rs tests/live

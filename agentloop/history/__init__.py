@@ -16,6 +16,7 @@ from agentloop.history.ledger import Ledger, LedgerRow, ledger
 from agentloop.history.meter import Meter
 from agentloop.history.plan import check_limits, limit_after_overflow, plan_view
 from agentloop.history.prefix import moved_path
+from agentloop.history.server_count import ServerCounter
 from agentloop.history.shorten import ShortenToolResults, read_result
 from agentloop.history.summary import SUMMARY_INSTRUCTIONS, Summary, accept_summary, summary_request
 from agentloop.history.tokens import EstimateCounter, TokenCounter, silent_truncation
@@ -39,6 +40,7 @@ __all__ = [
     "Policy",
     "Repaired",
     "Send",
+    "ServerCounter",
     "ShortenToolResults",
     "Summarise",
     "Summary",

@@ -48,6 +48,8 @@ class RequestEncoder:
         if system:
             messages = tuple(message for message in messages if not isinstance(message, SystemMessage))
         notes: list[str] = []
+        if any(found is not message for found, message in zip(system, repaired.messages, strict=False)):
+            notes.append("a system message amid the conversation was moved to its front")
         fields = body_fields(request, self._model, self._quirks, notes, counting=self._counting)
         writer = BlockWriter(self._provider, self._quirks, tools_offered=bool(request.tools))
         head = self._head(request, system, fields)
