@@ -156,7 +156,7 @@ class AsyncClient:
         try:
             async with aclosing(_chunks(response)) as chunks:
                 async for chunk in chunks:
-                    call.check(reply)
+                    call.check()
                     events = reply.feed(chunk)
                     if not events:
                         continue
@@ -170,7 +170,7 @@ class AsyncClient:
                     if call.finished:
                         return
         except httpx.HTTPError as error:
-            failure = call.failure(error, reply)
+            failure = call.failure(error)
         else:
             for event in call.pass_on(reply.end(), response):
                 yield event
@@ -195,8 +195,9 @@ async def _drain(chunks: AsyncIterator[bytes], call: Call) -> None:
     call.watch.linger(LINGER)
     try:
         async for _ in chunks:
-            call.check()
-    except (httpx.HTTPError, ModelError):
+            if call.watch.overdue():
+                return
+    except httpx.HTTPError:
         pass  # the reply is complete; only the connection is lost
 
 

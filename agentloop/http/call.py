@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 from collections.abc import Sequence
 from dataclasses import replace
@@ -9,9 +10,10 @@ from dataclasses import replace
 import httpx
 
 from agentloop.cancel import CancelSignal
-from agentloop.errors import ModelError, ModelTimeout, StatusError, StreamInterrupted, TransportError
+from agentloop.errors import ModelError, ModelTimeout, StatusError
 from agentloop.http.deadlines import Watch
 from agentloop.http.endpoint import Endpoint, sensitive_values
+from agentloop.http.failures import BROKEN, UNSENT, cancelled, timed_out, transport_failure
 from agentloop.http.log import logger
 from agentloop.http.replies import Reply, open_reply
 from agentloop.http.retry import Schedule
@@ -22,25 +24,6 @@ from agentloop.wire.headers import kept_headers, request_id
 __all__ = ["Call"]
 
 LINGER = 0.1  # seconds that the end of a stream may take after its last event, for the sake of the connection
-
-_TIMEOUT_TEXTS = {
-    "connect": "connecting took more than {}",
-    "write": "the server took nothing of the request for {}",
-    "pool": "all connections were in use for {}; max_connections may be raised too",
-    "first_byte": "no byte of a response came within {}",
-    "idle": "the server was silent for {} in the middle of its response",
-    "first_content": "the stream brought no content within {}",
-    "content_idle": "the stream brought no further content for {}",
-    "attempt": "the attempt took more than {}",
-    "total": "the call with its retries took more than {}",
-}
-_TIMEOUT_OF: dict[type[httpx.HTTPError], str] = {
-    httpx.ConnectTimeout: "connect",
-    httpx.WriteTimeout: "write",
-    httpx.PoolTimeout: "pool",
-}
-_UNSENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.ProxyError, httpx.UnsupportedProtocol)
-_BROKEN = (httpx.NetworkError, httpx.RemoteProtocolError)
 
 
 class Call:
@@ -88,7 +71,7 @@ class Call:
         self._reply, self._status, self._unsent, self._stale = None, None, False, False
         if self.watch.cancelled:
             self._unsent = True
-            raise self._cancelled(None)
+            raise cancelled()
         return self.http_request(self.watch)
 
     def http_request(self, watch: Watch | None) -> httpx.Request:
@@ -102,7 +85,7 @@ class Call:
     # --- an attempt ----------------------------------------------------------------------------------------------
 
     def reply(self, response: httpx.Response) -> Reply:
-        """What reads the response's body. Raises RequestRejected for a redirect, ModelTimeout when it came too late."""
+        """What reads the response's body. Raises RequestRejected for a redirect, and what `check` raises."""
         endpoint = self._endpoint
         self._status = response.status_code
         self.check()
@@ -118,12 +101,12 @@ class Call:
         )
         return self._reply
 
-    def check(self, reply: Reply | None = None) -> None:
+    def check(self) -> None:
         """After each chunk: raises when the call was cancelled, or is late with a transport that keeps no deadlines."""
         if self.watch.cancelled:
-            raise self._named(self._cancelled(reply))
+            raise cancelled(self._partial())
         if not self.watch.governed and self.watch.overdue():
-            raise self._named(self._timed_out(self.watch.armed, reply))
+            raise self._timed_out()
 
     def pass_on(self, events: Sequence[ModelEvent], response: httpx.Response) -> Sequence[ModelEvent]:
         """The events as they go to the caller; the last one of the reply gets what only the client knows."""
@@ -153,63 +136,42 @@ class Call:
     def no_slot(self) -> ModelError:
         """The error of a call that got no turn in time."""
         self._unsent = True
-        return self._named(self._cancelled(None) if self.watch.cancelled else self._timed_out(self.watch.armed, None))
+        return cancelled() if self.watch.cancelled else self._timed_out()
 
-    def failure(self, error: httpx.HTTPError, reply: Reply | None = None) -> ModelError:
+    def failure(self, error: httpx.HTTPError) -> ModelError:
         """Our error for one of httpx's. The cause is a copy that holds no request, so no key."""
-        self._unsent = isinstance(error, _UNSENT)
-        self._stale = self.watch.reused and not self.watch.answered and isinstance(error, _BROKEN)
-        verdict = reply.verdict() if reply else None
-        found = verdict or self._transport_failure(error, reply)
+        self._unsent = isinstance(error, UNSENT)
+        self._stale = self.watch.reused and not self.watch.answered and isinstance(error, BROKEN)
+        found = (self._reply.verdict() if self._reply else None) or self._transport_failure(error)
         found.__cause__ = type(error)(redact_text(str(error), self._secrets))
-        return self._named(found)
+        return found
 
-    def _transport_failure(self, error: httpx.HTTPError, reply: Reply | None) -> ModelError:
+    def _transport_failure(self, error: httpx.HTTPError) -> ModelError:
+        partial = self._partial()
         if self.watch.cancelled:
-            return self._cancelled(reply)
-        if isinstance(error, httpx.TimeoutException):
-            usual = _TIMEOUT_OF.get(type(error)) or ("idle" if self.watch.answered else "first_byte")
-            return self._timed_out(self.watch.armed if self.watch.governed else self.watch.late(usual), reply)
-        text = str(error) or type(error).__name__
-        if isinstance(error, httpx.ConnectError):
-            untrusted = "certificate verify failed" in text
-            hint = "set SSL_CERT_FILE to its authority" if untrusted else "is the server running, the base URL right?"
-            where = self._endpoint.base_url
-            return TransportError(f"cannot connect to {where}: {text} ({hint})", retryable=not untrusted)
-        if isinstance(error, httpx.DecodingError):
-            return TransportError(f"the response's content encoding is broken: {text}", retryable=False)
-        if reply is not None and self._request.stream:
-            return StreamInterrupted(f"the connection broke within the stream: {text}", partial=reply.partial())
-        if isinstance(error, (httpx.LocalProtocolError, httpx.UnsupportedProtocol)):
-            return TransportError(f"the request cannot be sent: {text}", retryable=False)
-        where = "within the response" if self.watch.answered else "before a byte of response"
-        return TransportError(f"the connection broke {where}: {text}")
-
-    def _timed_out(self, name: str, reply: Reply | None) -> ModelTimeout:
-        seconds = self.watch.seconds_of(name)
-        text = _TIMEOUT_TEXTS[name].format(f"{seconds:g} s")
-        setting = "Timeouts(total=) or the seconds asked for" if name == "total" else f"Timeouts({name}=)"
-        return ModelTimeout(
-            f"{text} ({name} timeout; raise {setting} to wait longer)",
-            timeout=name,
-            seconds=seconds,
-            partial=reply.partial() if reply else None,
-            retryable=name != "total",
+            return cancelled(partial)
+        return transport_failure(
+            error,
+            watch=self.watch,
+            base_url=self._endpoint.base_url,
+            streaming=self._request.stream and self._reply is not None,
+            partial=partial,
         )
 
-    def _cancelled(self, reply: Reply | None) -> TransportError:
-        return TransportError("cancelled", partial=reply.partial() if reply else None, retryable=False)
+    def _timed_out(self) -> ModelTimeout:
+        name = self.watch.armed
+        return timed_out(name, self.watch.seconds_of(name), self._partial())
 
-    def _named(self, error: ModelError) -> ModelError:
-        error.provider = error.provider or self._endpoint.provider
-        error.model = error.model or self._endpoint.model
-        return error
+    def _partial(self) -> ModelResponse | None:
+        return self._reply.partial() if self._reply else None
 
     # --- between attempts ----------------------------------------------------------------------------------------
 
     def after(self, error: ModelError) -> AttemptFailed:
         """The event to tell before the next try. Raises the error when it is final."""
-        self._clean(self._named(error))
+        error.provider = error.provider or self._endpoint.provider
+        error.model = error.model or self._endpoint.model
+        self._clean(error)
         now = self._endpoint.clock.monotonic()
         wait, rule = self._decide(error, now)
         attempt = Attempt(
@@ -252,7 +214,7 @@ class Call:
             error.headers = {name: redact_text(value, self._secrets) for name, value in error.headers.items()}
 
     def _log(self, attempt: Attempt) -> None:
-        if not logger.isEnabledFor(20):
+        if not logger.isEnabledFor(logging.INFO):
             return
         url, seconds = redact_text(str(self._endpoint.url), self._secrets), attempt.seconds or 0.0
         if attempt.error is None:

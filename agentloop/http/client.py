@@ -160,7 +160,7 @@ class Client:
         try:
             with closing(_chunks(response)) as chunks:
                 for chunk in chunks:
-                    call.check(reply)
+                    call.check()
                     events = reply.feed(chunk)
                     if not events:
                         continue
@@ -173,7 +173,7 @@ class Client:
                     if call.finished:
                         return
         except httpx.HTTPError as error:
-            failure = call.failure(error, reply)
+            failure = call.failure(error)
         else:
             yield from call.pass_on(reply.end(), response)
             return
@@ -193,8 +193,9 @@ def _drain(chunks: Iterator[bytes], call: Call) -> None:
     call.watch.linger(LINGER)
     try:
         for _ in chunks:
-            call.check()
-    except (httpx.HTTPError, ModelError):
+            if call.watch.overdue():
+                return
+    except httpx.HTTPError:
         pass  # the reply is complete; only the connection is lost
 
 

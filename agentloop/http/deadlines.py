@@ -8,7 +8,7 @@ passes on untouched and any other transport takes for plain seconds.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from agentloop.cancel import CancelSignal
@@ -82,7 +82,7 @@ class Watch:
         self._extension: dict[str, Limit] = {}
         self._socket: Any = None
         self._cancel = cancel
-        self._forget = cancel.on_cancel(self._wake) if cancel else None
+        self._forget: Callable[[], None] | None = None
 
     # --- for the driver ------------------------------------------------------------------------------------------
 
@@ -99,7 +99,9 @@ class Watch:
 
     def wait(self, name: str) -> float:
         """Seconds that an operation bounded by the timeout `name` may take from now; 0 or less: its time is over."""
-        now = self._clock.monotonic()
+        return self._wait(name, self._clock.monotonic())
+
+    def _wait(self, name: str, now: float) -> float:
         if self.stirred:
             self.stirred = False
             self._content_name = "content_idle"
@@ -117,10 +119,11 @@ class Watch:
         """Whether a bound has passed, for transports that do not ask `before`; `armed` says which."""
         if self.governed:
             return False
-        wait = self.wait("idle" if self.answered else "first_byte")
-        heard, self._heard = self._heard, self._clock.monotonic()
+        now = self._clock.monotonic()
+        silence, self._heard = now - self._heard, now
+        wait = self._wait("idle" if self.answered else "first_byte", now)
         self.answered = True
-        return wait <= 0 or (self.armed in ("idle", "first_byte") and self._heard - heard >= wait)
+        return wait <= 0 or (self.armed in ("idle", "first_byte") and silence >= wait)
 
     def late(self, usual: str) -> str:
         """Which bound a transport that keeps no deadlines ran into: a passed one of ours, else the usual one."""
@@ -144,6 +147,7 @@ class Watch:
         """Before the connection goes back to the pool: a later cancel must not reach it."""
         if self._forget is not None:
             self._forget()
+            self._forget = None
         self._socket = None
 
     # --- for the network backend ---------------------------------------------------------------------------------
@@ -152,8 +156,10 @@ class Watch:
         """Seconds for the next operation (None: any), which works on `socket`; 0 or less when it must not begin."""
         self.governed = True
         self._socket = socket
-        if self.cancelled:
-            return 0.0
+        if self._cancel is not None:
+            self._forget = self._forget or self._cancel.on_cancel(self._wake)
+            if self._cancel.cancelled:
+                return 0.0
         wait = self.wait(name)
         return None if wait == math.inf else wait
 

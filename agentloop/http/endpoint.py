@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib.util import find_spec
@@ -137,8 +138,10 @@ def open_endpoint(
 
 def check_header(name: str, value: str) -> str:
     """The value, if it may go into a header. Raises ConfigError, which does not show it."""
+    if not re.fullmatch(r"[\w!#$%&'*+.^`|~-]+", name, re.ASCII):
+        raise ConfigError(f"header {name!r}: a header's name has letters, digits and hyphens")
     stripped = value.strip()
-    if not name.isascii() or not stripped.isascii() or not (name + stripped).isprintable():
+    if not stripped.isascii() or not stripped.isprintable():
         raise ConfigError(f"header {name!r}: its value holds a character that is not printable ASCII")
     return stripped
 

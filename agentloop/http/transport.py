@@ -33,12 +33,14 @@ def _ssl_context(trust_env: bool) -> ssl.SSLContext:
     return httpx.create_ssl_context(trust_env=trust_env)
 
 
-def _factory(url: httpx.URL, trust_env: bool, environment: Mapping[str, str]) -> tuple[str, dict[str, Any]]:
+def _factory(
+    url: httpx.URL, trust_env: bool, environment: Mapping[str, str], ssl_context: ssl.SSLContext | None
+) -> tuple[str, dict[str, Any]]:
     """Which of httpcore's pools makes the connections, and its arguments."""
     proxy = environment_proxy(url, environment) if trust_env else None
     tls = url.scheme == "https" or (proxy is not None and proxy.url.scheme == "https")
     options: dict[str, Any] = {
-        "ssl_context": _ssl_context(trust_env) if tls else None,
+        "ssl_context": ssl_context or (_ssl_context(trust_env) if tls else None),
         "keepalive_expiry": KEEPALIVE_SECONDS,
     }
     if proxy is None:
@@ -76,10 +78,18 @@ _CORE_ERRORS = (httpcore.TimeoutException, httpcore.NetworkError, httpcore.Proto
 
 class PoolTransport(httpx.BaseTransport):
     """For one base URL; as many connections as there are requests at a time. Raises httpx's transport errors, as
-    httpx's own transports do. `environment` is where proxies are looked up if `trust_env`."""
+    httpx's own transports do. `environment` is where proxies are looked up if `trust_env`; `ssl_context` replaces the
+    usual certificates, for an authority of your own."""
 
-    def __init__(self, url: httpx.URL, *, trust_env: bool = True, environment: Mapping[str, str] = os.environ) -> None:
-        kind, options = _factory(url, trust_env, environment)
+    def __init__(
+        self,
+        url: httpx.URL,
+        *,
+        trust_env: bool = True,
+        environment: Mapping[str, str] = os.environ,
+        ssl_context: ssl.SSLContext | None = None,
+    ) -> None:
+        kind, options = _factory(url, trust_env, environment, ssl_context)
         self._factory = getattr(httpcore, kind)(network_backend=DeadlineBackend(), **options)
         self._idle: deque[httpcore.ConnectionInterface] = deque()  # the one used last is taken first
         self._open: set[httpcore.ConnectionInterface] = set()
@@ -165,8 +175,15 @@ class _Body(httpx.SyncByteStream):
 class AsyncPoolTransport(httpx.AsyncBaseTransport):
     """The same for asyncio. Its connections belong to the event loop that it was first used in."""
 
-    def __init__(self, url: httpx.URL, *, trust_env: bool = True, environment: Mapping[str, str] = os.environ) -> None:
-        kind, options = _factory(url, trust_env, environment)
+    def __init__(
+        self,
+        url: httpx.URL,
+        *,
+        trust_env: bool = True,
+        environment: Mapping[str, str] = os.environ,
+        ssl_context: ssl.SSLContext | None = None,
+    ) -> None:
+        kind, options = _factory(url, trust_env, environment, ssl_context)
         self._factory = getattr(httpcore, f"Async{kind}")(network_backend=AsyncDeadlineBackend(), **options)
         self._idle: deque[httpcore.AsyncConnectionInterface] = deque()  # the one used last is taken first
         self._open: set[httpcore.AsyncConnectionInterface] = set()
