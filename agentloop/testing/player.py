@@ -111,9 +111,12 @@ def play(exchange: Exchange, request: httpx.Request, chunk_size: int | None = No
     whole = exchange.error is None and not exchange.left and len(response.chunks) < 2
     if whole and response.status not in (204, 304):
         headers["content-length"] = str(len(response.content))
-    return httpx.Response(
-        response.status, headers=headers, stream=_Replayed(exchange, request, chunk_size), request=request
-    )
+    pieces = [chunk.data for chunk in response.chunks if chunk.data]
+    if chunk_size is not None:
+        content = response.content
+        pieces = [content[start : start + chunk_size] for start in range(0, len(content), chunk_size)]
+    stream = _Replayed(exchange, request, pieces)
+    return httpx.Response(response.status, headers=headers, stream=stream, request=request)
 
 
 def _recorded_error(exchange: Exchange, request: httpx.Request) -> httpx.TransportError:
@@ -124,15 +127,15 @@ def _recorded_error(exchange: Exchange, request: httpx.Request) -> httpx.Transpo
 
 
 class _Replayed(httpx.SyncByteStream, httpx.AsyncByteStream):
-    """The recorded chunks, then the end, or the error, or a mismatch when the recorded reader had left here."""
+    """The pieces, then the end, or the error, or a mismatch when the recorded reader had left here."""
 
-    def __init__(self, exchange: Exchange, request: httpx.Request, chunk_size: int | None) -> None:
+    def __init__(self, exchange: Exchange, request: httpx.Request, pieces: Sequence[bytes]) -> None:
         self._exchange = exchange
         self._request = request
-        self._chunk_size = chunk_size
+        self._pieces = pieces
 
     def __iter__(self) -> Iterator[bytes]:
-        yield from self._pieces()
+        yield from self._pieces
         exchange = self._exchange
         if exchange.left:
             raise CassetteMismatch(
@@ -145,14 +148,3 @@ class _Replayed(httpx.SyncByteStream, httpx.AsyncByteStream):
     async def __aiter__(self) -> AsyncIterator[bytes]:
         for piece in self:
             yield piece
-
-    def _pieces(self) -> Iterator[bytes]:
-        response = self._exchange.response
-        if response is None:
-            return
-        size = self._chunk_size
-        if size is None:
-            yield from (chunk.data for chunk in response.chunks if chunk.data)
-            return
-        content = response.content
-        yield from (content[start : start + size] for start in range(0, len(content), size))

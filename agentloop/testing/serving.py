@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import socket
 import threading
-import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -29,25 +28,26 @@ def serve(
     *,
     ignore: Sequence[str] = (),
     secrets: Iterable[str] = (),
-    sleep: Callable[[float], object] = time.sleep,
+    sleep: Callable[[float], object] | None = None,
 ) -> ReplayServer:
     """Start a server that answers from a cassette; port 0 takes a free one. Close it, or use it in a `with` block.
 
     Requests are matched as by ReplayTransport, only that scheme, host and port are not compared. Streams come in the
     recorded chunks, with `timing` at the recorded times. A recorded failure closes the connection where it happened.
-    What does not match is answered with 404 and the difference in OpenAI's error shape.
+    What does not match is answered with 404 and the difference in OpenAI's error shape. `sleep` waits instead of the
+    server, whose own waits end when it is closed.
     """
     loaded = cassette if isinstance(cassette, Cassette) else Cassette.load(cassette)
     player = Player(loaded, ignore=("host", *ignore), secrets=secrets)
-    return ReplayServer(player, host, port, sleep if timing else None)
+    return ReplayServer(_Server((host, port), player, timing=timing, sleep=sleep))
 
 
 class ReplayServer:
     """A running server; `url` is its address and `player` knows what is unused. Its threads end with `close()`."""
 
-    def __init__(self, player: Player, host: str, port: int, sleep: Callable[[float], object] | None) -> None:
-        self.player = player
-        self._server = _Server((host, port), player, sleep)
+    def __init__(self, server: _Server) -> None:
+        self.player = server.player
+        self._server = server
         self._thread = threading.Thread(target=self._server.serve_forever, name="agentloop replay", daemon=True)
         self._thread.start()
 
@@ -75,9 +75,12 @@ class ReplayServer:
 class _Server(ThreadingHTTPServer):
     daemon_threads = False
 
-    def __init__(self, address: tuple[str, int], player: Player, sleep: Callable[[float], object] | None) -> None:
+    def __init__(
+        self, address: tuple[str, int], player: Player, *, timing: bool, sleep: Callable[[float], object] | None
+    ) -> None:
         self.player = player
-        self.sleep = sleep
+        self._stopping = threading.Event()
+        self.sleep = (sleep or self._stopping.wait) if timing else None
         self._open: set[socket.socket] = set()
         self._lock = threading.Lock()
         super().__init__(address, _Handler)
@@ -88,7 +91,8 @@ class _Server(ThreadingHTTPServer):
             (self._open.add if opened else self._open.discard)(connection)
 
     def stop(self) -> None:
-        """Wake the threads that wait for a next request on a kept connection, and join them."""
+        """Wake the threads that wait, for the time of a chunk or the next request of a connection, and join them."""
+        self._stopping.set()
         self.shutdown()
         with self._lock:
             for connection in self._open:

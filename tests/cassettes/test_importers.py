@@ -39,6 +39,18 @@ def test_a_vcrpy_cassette_can_be_replayed(tmp_path: Path) -> None:
     assert (slow.status_code, slow.headers["retry-after"]) == (429, "2")
 
 
+def test_a_vcrpy_cassette_with_parsed_bodies_is_read(tmp_path: Path) -> None:
+    (tmp_path / "x.yaml").write_text(
+        "interactions:\n"
+        "- request: {method: POST, uri: 'https://x/', headers: {content-type: application/json}, parsed_body: {a: 1}}\n"
+        "  response: {status: {code: 201}, headers: {content-type: [application/json]}, parsed_body: {b: [2]}}\n"
+    )
+    [exchange] = import_vcr(tmp_path / "x.yaml").exchanges
+    assert exchange.request.content == b'{"a":1}'
+    assert exchange.response is not None
+    assert (exchange.response.status, exchange.response.content) == (201, b'{"b":[2]}')
+
+
 def test_files_of_curl_become_an_exchange_with_one_chunk_per_event() -> None:
     cassette = import_curl(*CURL, url=URL, request_body=SAMPLES / "curl.request.json", broken="curl: (18)", note="cut")
     [form] = cassette.to_dict()["exchanges"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ import pytest
 
 from agentloop.errors import ConfigError
 from agentloop.testing import Cassette, CassetteMismatch, RecordTransport, ReplayTransport, record
+from agentloop.testing.exchanges import Failure
 
 Write = Callable[..., Path]
 URL = "https://api.test/v1/chat/completions"
@@ -113,6 +114,29 @@ def test_errors_and_timeouts_are_recorded_as_what_they_were(tmp_path: Path) -> N
             replaying.get(URL)
         with pytest.raises(httpx.ConnectError, match="down"):
             replaying.get(URL)
+
+
+@pytest.mark.anyio
+async def test_async_failures_are_recorded_before_and_within_the_answer(tmp_path: Path) -> None:
+    class Broken(httpx.AsyncByteStream):
+        async def __aiter__(self) -> AsyncIterator[bytes]:
+            yield b"half"
+            raise httpx.ReadError("reset")
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        if request.url.path == "/down":
+            raise httpx.ConnectError("down")
+        return httpx.Response(200, stream=Broken())
+
+    client = httpx.AsyncClient(transport=httpx.MockTransport(answer))
+    with record(tmp_path / "x.json", client):
+        for path, error in (("/down", httpx.ConnectError), ("/broken", httpx.ReadError)):
+            with pytest.raises(error):
+                await client.get(f"https://x{path}")
+    down, broken = Cassette.load(tmp_path / "x.json").exchanges
+    assert (down.response, down.error) == (None, Failure("ConnectError", "down"))
+    assert broken.response is not None
+    assert (broken.response.content, broken.error) == (b"half", Failure("ReadError", "reset"))
 
 
 def test_nothing_is_written_before_the_end(tmp_path: Path) -> None:

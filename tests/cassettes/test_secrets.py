@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 from itertools import pairwise
 from pathlib import Path
 from urllib.parse import quote
@@ -188,6 +189,17 @@ def test_no_split_lets_a_key_through(text: str, cuts: list[int]) -> None:
     borders = sorted({0, len(content), *(cut for cut in cuts if cut < len(content))})
     chunks = [content[start:end] for start, end in pairwise(borders)]
     assert b"".join(scrubbed(*chunks)) == content.replace(KEY.encode(), b"***")
+
+
+@given(cuts=st.lists(st.integers(0, 30), max_size=8), before=st.text('ab é\n"', max_size=5))
+def test_no_split_into_deltas_lets_a_key_through(cuts: list[int], before: str) -> None:
+    text = f"{before} {KEY} end"
+    borders = sorted({0, len(text), *(cut for cut in cuts if cut < len(text))})
+    deltas = [text[start:end] for start, end in pairwise(borders)]
+    events = [f"data: {json.dumps({'choices': [{'index': 0, 'delta': {'content': delta}}]})}\n\n" for delta in deltas]
+    clean = b"".join(scrubbed(*(event.encode() for event in events))).decode()
+    contents = [json.loads(line[6:])["choices"][0]["delta"]["content"] for line in clean.split("\n\n") if line]
+    assert "".join(contents) == f"{before} *** end"
 
 
 def test_a_request_is_scrubbed_before_it_is_compared(tmp_path: Path) -> None:

@@ -60,6 +60,15 @@ def test_the_recorded_times_are_kept_on_request(write: Write, timing: bool, wait
     assert slept == waits
 
 
+def test_closing_ends_a_pause(write: Write) -> None:
+    chunks = [{"at": 0.0, "text": "a"}, {"at": 3600.0, "text": "b"}]
+    path = write({"request": {"url": "https://x/s"}, "response": {"chunks": chunks}})
+    server = serve(path, timing=True)
+    with httpx.stream("GET", server.url + "/s") as response:
+        assert next(response.iter_raw()) == b"a"
+        server.close()
+
+
 @pytest.mark.parametrize("ending", [{"error": {"type": "ReadError"}}, {"left": True}])
 def test_a_broken_stream_breaks_again(write: Write, ending: dict[str, Any]) -> None:
     path = write({"request": {"url": "https://x/s"}, "response": {"chunks": ["data: 1\n\n"]}, **ending})
