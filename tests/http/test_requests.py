@@ -163,6 +163,28 @@ def test_a_timeout_that_makes_no_sense_is_refused(value: Any) -> None:
         Timeouts(idle=value)
 
 
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ({"model": ""}, "model is empty"),
+        ({"max_connections": 0}, "max_connections=0"),
+        ({"extra_headers": {"x y": "1"}}, "'x y'"),
+        ({"provider": "deepseek", "base_url": "https://api.deepseek.com"}, "DEEPSEEK_API_KEY"),
+    ],
+)
+def test_settings_that_make_no_sense_are_refused(settings: dict[str, Any], told: str) -> None:
+    with pytest.raises(ConfigError, match=told):
+        Client(**{"base_url": "http://h/v1", "model": "m", "transport": Answers(), **settings})
+
+
+def test_from_env_makes_a_client_of_the_variables(driver: Driver) -> None:
+    kind = Client if driver.name == "threads" else AsyncClient
+    client = kind.from_env("ollama", model="qwen", api_key="ollama-key", transport=Answers())
+    assert (client.provider, client.model) == ("ollama", "qwen")
+    assert client.build_request("hi").headers["authorization"] == "Bearer ollama-key"
+    assert repr(client) == f"{kind.__name__}('http://localhost:11434/v1', model='qwen', provider='ollama')"
+
+
 def test_an_unknown_setting_is_refused() -> None:
     with pytest.raises(TypeError, match="timeout"):
         Client("http://h/v1", model="m", timeout=3)
