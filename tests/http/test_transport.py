@@ -23,6 +23,11 @@ def keep_answering(peer: Peer) -> None:
         peer.answer(OK)
 
 
+def silent(peer: Peer) -> None:
+    peer.read_request()
+    peer.client_left()
+
+
 def test_it_serves_an_httpx_client(serve: Serve) -> None:
     server = serve(keep_answering)
     with httpx.Client(transport=PoolTransport(httpx.URL(server.base_url))) as client:
@@ -39,7 +44,7 @@ async def test_it_serves_an_httpx_client_in_asyncio(serve: Serve) -> None:
 
 
 def test_plain_numbers_of_seconds_bound_reads_too(serve: Serve) -> None:
-    server = serve(lambda peer: peer.client_left() and None)
+    server = serve(silent)
     transport = PoolTransport(httpx.URL(server.base_url))
     with pytest.raises(httpx.ReadTimeout):
         transport.handle_request(post(server, timeout={"read": 0.05}))
