@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
@@ -31,18 +32,17 @@ FAULTS = [
 ]
 OK = ["gzip", "keepalive=3", "duplicate=1", "drip=50,seconds=0"]
 Ask = Callable[..., tuple[list[str], str]]
-# Some stalls never end by themselves; the client's patience does.
-SETTINGS = {"model": "m", "retry": None, "trust_env": False, "timeouts": Timeouts(first_byte=0.2, idle=0.2)}
+SETTINGS: dict[str, Any] = {"model": "m", "retry": None, "trust_env": False}
 
 
 def outcome(error: ModelError) -> str:
     return f"{type(error).__name__} {getattr(error, 'timeout', '')} {error.partial and error.partial.text}"
 
 
-def ask(base_url: str, path: Path, transport: ReplayTransport | None) -> tuple[list[str], str]:
+def ask(path: Path, **settings: Any) -> tuple[list[str], str]:
     """The deltas, and how the stream ended."""
     deltas: list[str] = []
-    with Client(base_url, **SETTINGS, transport=transport) as client, record(path, client):
+    with Client(**SETTINGS, **settings) as client, record(path, client):
         try:
             with client.stream("hi") as events:
                 deltas += [event.text for event in events if event.type == "text_delta"]
@@ -51,10 +51,10 @@ def ask(base_url: str, path: Path, transport: ReplayTransport | None) -> tuple[l
     return deltas, "ended"
 
 
-def ask_async(base_url: str, path: Path, transport: ReplayTransport | None) -> tuple[list[str], str]:
+def ask_async(path: Path, **settings: Any) -> tuple[list[str], str]:
     async def run() -> tuple[list[str], str]:
         deltas: list[str] = []
-        async with AsyncClient(base_url, **SETTINGS, transport=transport) as client:
+        async with AsyncClient(**SETTINGS, **settings) as client:
             with record(path, client):
                 try:
                     async with client.stream("hi") as events:
@@ -69,11 +69,13 @@ def ask_async(base_url: str, path: Path, transport: ReplayTransport | None) -> t
 @pytest.mark.parametrize("ask_it", [ask, ask_async])
 @pytest.mark.parametrize("fault", [*FAULTS, *OK])
 def test_a_fault_is_replayed_as_it_was_met(ask_it: Ask, fault: str, tmp_path: Path) -> None:
+    # A stall does not end by itself; the client's patience does.
+    timeouts = Timeouts(first_byte=0.2, idle=0.2) if fault.startswith("stall") else Timeouts()
     with MockProvider(faults=parse_fault(fault)) as mock:
-        base_url = mock.base_url
-        met = ask_it(base_url, tmp_path / "x.json", None)
+        settings = {"base_url": mock.base_url, "timeouts": timeouts}
+        met = ask_it(tmp_path / "x.json", **settings)
     assert (met[1] == "ended") is (fault in OK)
-    assert ask_it(base_url, tmp_path / "y.json", ReplayTransport(tmp_path / "x.json")) == met
+    assert ask_it(tmp_path / "y.json", **settings, transport=ReplayTransport(tmp_path / "x.json")) == met
     assert what_came(tmp_path / "y.json") == what_came(tmp_path / "x.json")
 
 
