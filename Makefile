@@ -7,7 +7,7 @@ DEV    := $(VENV)/.dev
 PEERS  := .venvs/mock-peers/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help fmt check test fuzz demo check-mock live bench-self clean
+.PHONY: help fmt check test fuzz demo check-mock live soak bench-self clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -53,6 +53,9 @@ check-mock: $(STAMP) $(PEERS) ## the vendors' own packages, in an environment of
 
 live: $(DEV) ## the same agent against the server that AGENTLOOP_BASE_URL names (skips when unset)
 	$(PY) -m pytest -rs tests/live
+
+soak: $(DEV) ## 1,000 runs at once against a failing provider, in tasks and in threads
+	$(PY) -m tests.soak
 
 bench-self: $(DEV) ## our own cost beside hand-written httpx, in under a minute
 	$(PY) -m tests.bench

@@ -1,0 +1,5 @@
+import sys
+
+from tests.soak.load import main
+
+sys.exit(main())
