@@ -30,6 +30,7 @@ from agentloop.parts import (
 from agentloop.shapes import as_list
 
 __all__ = [
+    "PINNED",
     "SCHEMA_VERSION",
     "AssistantMessage",
     "AudioPart",
@@ -52,6 +53,9 @@ __all__ = [
 ]
 
 SCHEMA_VERSION = 1
+
+PINNED = "pinned"
+"""The key of `extra` that marks a message for trimming policies; no wire sends it."""
 
 ToolResultKind: TypeAlias = Literal[
     "unknown_tool",

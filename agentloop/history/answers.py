@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from agentloop.history.tokens import TokenCounter
-from agentloop.messages import Message, SystemMessage
+from agentloop.messages import PINNED, Message, SystemMessage
 
 __all__ = ["Answer", "Cut", "Impossible", "NeedSummary", "Pinned", "Policy", "Send", "is_kept", "is_pinned", "pin"]
 
@@ -61,13 +61,13 @@ Pinned: TypeAlias = Callable[[Message], bool]
 
 
 def pin(message: Message) -> Message:
-    """The message with `extra["pinned"]` set: no policy leaves it out. The mark is for trimming only."""
-    extra: Mapping[str, object] = {**message.extra, "pinned": True}
+    """The message with `extra[PINNED]` set: no policy leaves it out. The mark is for trimming only."""
+    extra: Mapping[str, object] = {**message.extra, PINNED: True}
     return replace(message, extra=extra)
 
 
 def is_pinned(message: Message) -> bool:
-    return bool(message.extra) and message.extra.get("pinned") is True
+    return bool(message.extra) and message.extra.get(PINNED) is True
 
 
 def is_kept(message: Message, pinned: Pinned) -> bool:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from agentloop.messages import AssistantMessage, Message, SystemMessage, ToolMessage, UserMessage
+from agentloop.messages import PINNED, AssistantMessage, Message, SystemMessage, ToolMessage, UserMessage
 from agentloop.parts import (
     AudioPart,
     FilePart,
@@ -140,10 +140,11 @@ class Carrier:
                 self._lose(f"the name of a {message.role} message was left out")
                 fields["name"] = None
             if message.extra:
-                keys = ", ".join(sorted(message.extra))
-                if not (isinstance(message, ToolMessage) and keys == "name"):  # which says again what the call says
+                keys = ", ".join(sorted(message.extra.keys() - {PINNED}))
+                said_again = isinstance(message, ToolMessage) and keys == "name"  # the call says it too
+                if keys and not said_again:
                     self._lose(f"further keys of a {message.role} message were left out: {keys}")
-                fields["extra"] = {}
+                fields["extra"] = {PINNED: message.extra[PINNED]} if PINNED in message.extra else {}
         changed = {key: value for key, value in fields.items() if getattr(message, key) is not value}
         if content is message.content and not changed:
             return message

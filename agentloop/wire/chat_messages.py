@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from agentloop.arguments import arguments_to_send
 from agentloop.errors import ConfigError
-from agentloop.messages import AssistantMessage, Message, SystemMessage, ToolMessage, UserMessage
+from agentloop.messages import PINNED, AssistantMessage, Message, SystemMessage, ToolMessage, UserMessage
 from agentloop.parts import (
     AudioPart,
     FilePart,
@@ -57,7 +57,7 @@ class MessageWriter:
             case ToolMessage():
                 call_id = self.call_id(message.tool_call_id)
                 content = self._text_only(message.content) or EMPTY_RESULT
-                return {"role": "tool", "tool_call_id": call_id, "content": content, **message.extra}
+                return {"role": "tool", "tool_call_id": call_id, "content": content, **_sent(message.extra)}
 
     def call_id(self, call_id: str) -> str:
         """The id as the provider takes it: always the same for the same id, and different for different ones (nine
@@ -73,7 +73,7 @@ class MessageWriter:
 
     def _plain(self, role: str, message: SystemMessage | UserMessage) -> dict[str, Any]:
         name = {} if message.name is None else {"name": message.name}
-        return {"role": role, "content": self._content(role, message.content), **name, **message.extra}
+        return {"role": role, "content": self._content(role, message.content), **name, **_sent(message.extra)}
 
     def _content(self, role: str, content: str | tuple[Part, ...]) -> str | list[Any]:
         if isinstance(content, str):
@@ -140,7 +140,7 @@ class MessageWriter:
             out["name"] = message.name
         if calls:
             out["tool_calls"] = calls
-        return {**out, **message.extra}
+        return {**out, **_sent(message.extra)}
 
     def _spoken(self, parts: Iterable[TextPart | VendorPart], has_calls: bool) -> str | list[Any] | None:
         parts = [part for part in parts if isinstance(part, VendorPart) or part.text]
@@ -166,3 +166,8 @@ class MessageWriter:
             return {**head, "type": "custom", **extra}
         function = {"name": past_name(call.name), "arguments": arguments_to_send(call.arguments)}
         return {**head, "type": "function", "function": function, **extra}
+
+
+def _sent(extra: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The further keys of a message as they go out."""
+    return {key: value for key, value in extra.items() if key != PINNED} if PINNED in extra else extra

@@ -1,4 +1,4 @@
-"""The same calls against a real server: set AGENTLOOP_BASE_URL (and AGENTLOOP_API_KEY, AGENTLOOP_MODEL) and `make live`.
+"""The same calls against a real server: set AGENTLOOP_BASE_URL (API_KEY, MODEL) and `make live`.
 
 What a small model says is its own affair: these tests ask whether the protocol holds, not whether the answer is good.
 """

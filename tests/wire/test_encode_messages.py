@@ -269,3 +269,9 @@ def test_neighbours_with_parts_are_joined_as_parts() -> None:
     image = ImagePart("https://x/a.png")
     messages = sent(UserMessage("a"), UserMessage((image,)), quirks=Quirks(alternate_roles=True))
     assert [part["type"] for part in messages[0]["content"]] == ["text", "image_url"]
+
+
+def test_the_mark_of_a_pinned_message_stays_at_home():
+    pinned = UserMessage("keep me", extra={"pinned": True, "other": 1})
+    encoded = ChatWire("m", "p", Quirks()).encode(ModelRequest((pinned,)))
+    assert json.loads(encoded.body)["messages"] == [{"role": "user", "content": "keep me", "other": 1}]
