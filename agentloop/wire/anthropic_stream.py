@@ -55,12 +55,12 @@ class MessageJoiner:
         self._history = history
         self._message: dict[str, Any] = {}
         self._usage: dict[str, Any] = {}
-        self._blocks: dict[Any, _Block] = {}
+        self._blocks: dict[int, _Block] = {}
         self._calls = 0
         self._stopped = False  # a stop reason was given
 
     def take(self, event: dict[str, Any], events: list[ModelEvent]) -> ModelResponse | None:
-        kind = event.get("type")
+        kind = event["type"]
         if kind == "content_block_delta":
             self._extend(event, events)
         elif kind == "content_block_start":
@@ -85,7 +85,8 @@ class MessageJoiner:
 
     def _begin(self, event: dict[str, Any], events: list[ModelEvent]) -> None:
         block = _Block(as_dict(event.get("content_block")))
-        self._blocks[event.get("index", len(self._blocks))] = block
+        index = event.get("index")
+        self._blocks[index if type(index) is int else len(self._blocks)] = block
         kind = block.start.get("type")
         if kind == "tool_use":
             block.call_index = self._calls
@@ -97,12 +98,13 @@ class MessageJoiner:
             events.append(ReasoningDelta(text))
 
     def _extend(self, event: dict[str, Any], events: list[ModelEvent]) -> None:
-        block = self._blocks.get(event.get("index", len(self._blocks) - 1))
+        index = event.get("index")
+        block = self._blocks.get(index if type(index) is int else len(self._blocks) - 1)
         delta: dict[str, Any] = event.get("delta") or {}
         if block is None or type(delta) is not dict:
             return
         kind = delta.get("type")
-        piece = delta.get(_FIELDS.get(kind, "")) if kind else None
+        piece = delta.get(_FIELDS.get(kind, "")) if type(kind) is str else None
         if type(piece) is not str:
             self._extend_whole(block, delta)
         elif piece:

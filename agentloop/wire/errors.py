@@ -186,6 +186,7 @@ def _read(body: Any) -> _Told:
     fields = as_dict(inner)
     message = as_text(inner) or _message(fields) or _message(outer) or _excerpt(text)
     code = fields.get("code") if "code" in fields else outer.get("code")
+    code = code or as_text(as_dict(fields.get("details")).get("error_code"))  # Anthropic
     number = as_int(code) if not isinstance(code, str) else (int(code) if code.isdecimal() else None)
     kind = as_text(fields.get("type")) or as_text(fields.get("status"))
     return _Told(

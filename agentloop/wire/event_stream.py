@@ -19,7 +19,7 @@ __all__ = ["EventAssembler", "Joiner"]
 
 
 class Joiner(Protocol):
-    """Puts one reply together from its events."""
+    """Puts one reply together from its events. Each has a text as its `type`."""
 
     def take(self, event: dict[str, Any], events: list[ModelEvent]) -> ModelResponse | None:
         """One event of the stream: what a caller may see of it is added to `events`; the terminal one gives the whole.
@@ -85,6 +85,8 @@ class EventAssembler:
             return
         if type(event) is not dict or name == "error" or event.get("type") == "error" or event.get("error"):
             self._refuse(name, event)
+        if type(event.get("type")) is not str:  # some servers give the type as the event's name only
+            event = {**event, "type": name}
         response = self._joiner.take(event, events)
         if response is not None:
             self.finished = True

@@ -62,11 +62,11 @@ class ItemJoiner:
         self._history = history
         self._response: dict[str, Any] = {}
         self._items: list[_Item] = []
-        self._places: dict[Any, _Item] = {}  # by output_index and by item id
+        self._places: dict[int | str, _Item] = {}  # by output_index and by item id
         self._calls = 0
 
     def take(self, event: dict[str, Any], events: list[ModelEvent]) -> ModelResponse | None:
-        kind: str = event.get("type") or ""
+        kind: str = event["type"]
         if kind == "response.output_text.delta":
             if text := self._add(event, "output_text"):
                 events.append(TextDelta(text))
@@ -92,16 +92,14 @@ class ItemJoiner:
     # --- items -------------------------------------------------------------------------------------------------------
 
     def _find(self, event: dict[str, Any]) -> _Item | None:
-        """Some servers leave `output_index` out."""
-        item = self._places.get(event.get("output_index", event.get("item_id")))
+        item = self._places.get(_place(event, event.get("item_id")))
         return item or (self._items[-1] if self._items else None)
 
     def _open(self, event: dict[str, Any], events: list[ModelEvent]) -> None:
         opened = _Item(as_dict(event.get("item")))
+        item_id = opened.item.get("id")
         self._items.append(opened)
-        for place in (event.get("output_index"), as_text(opened.item.get("id"))):
-            if place is not None:
-                self._places[place] = opened
+        self._places[_place({}, item_id)] = self._places[_place(event, item_id)] = opened
         if opened.item.get("type") in _CALLS:
             opened.call_index = self._calls
             self._calls += 1
@@ -109,11 +107,11 @@ class ItemJoiner:
 
     def _close(self, event: dict[str, Any], events: list[ModelEvent]) -> None:
         item = as_dict(event.get("item"))
-        place = event.get("output_index", as_text(item.get("id")))
+        place = _place(event, item.get("id"))
         if place not in self._places:
             self._open(event, events)
-        known = self._places.get(place) or self._items[-1]
-        known.item, known.done = item, True
+        self._places[place].item = item
+        self._places[place].done = True
 
     def _add(self, event: dict[str, Any], part: str) -> str:
         """Add a delta to its item; the text of it."""
@@ -142,6 +140,12 @@ class ItemJoiner:
 
     def _body(self) -> dict[str, Any]:
         return {**self._response, "output": [item.to_dict() for item in self._items]}
+
+
+def _place(event: dict[str, Any], item_id: Any) -> int | str:
+    """What tells an item from the others; some servers leave `output_index` out."""
+    index = event.get("output_index")
+    return index if type(index) is int else item_id if type(item_id) is str else ""
 
 
 def _call_delta(item: _Item, piece: str) -> ToolCallDelta:
