@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["cassette"]
 
 _DECK = pytest.StashKey["Deck"]()
+_WRITERS = pytest.StashKey[dict[Path, str]]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -125,6 +126,7 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, o
     deck = pyfuncitem.stash[_DECK]
     try:
         result = yield
+        _refuse_second_writer(pyfuncitem, deck)
         deck.finish()
     except (CassetteMismatch, NetworkBlocked) as error:
         if isinstance(error, CassetteMismatch):
@@ -133,6 +135,23 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, o
     if deck.player is not None and deck.player.mismatch is not None:
         pytest.fail(f"a mismatch was raised, and something caught it:\n{deck.player.mismatch}", pytrace=False)
     return result
+
+
+def _refuse_second_writer(node: pytest.Item, deck: Deck) -> None:
+    if deck.recording:
+        writer = node.config.stash.setdefault(_WRITERS, {}).setdefault(deck.path, node.nodeid)
+        if writer != node.nodeid:
+            text = f"{deck.path} was recorded by {writer} in this run: give each test a cassette of its own"
+            pytest.fail(text, pytrace=False)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, Any, Any]:
+    """Say so when a failing test was to write a cassette, and did not."""
+    deck = item.stash.get(_DECK, None)
+    if deck is not None and deck.recording and call.when == "call" and call.excinfo is not None:
+        item.add_report_section("call", "cassette", f"{deck.path} was not written, since the test did not pass")
+    return (yield)
 
 
 def _cut_at(traceback: TracebackType | None, path: str) -> TracebackType | None:

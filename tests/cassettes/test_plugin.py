@@ -191,7 +191,25 @@ def test_a_failed_test_writes_nothing(project: pytest.Pytester) -> None:
         "--agentloop-record=all",
     )
     result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*cassettes/test_it/test_it.json was not written, since the test did not pass"])
     assert not (project.path / "cassettes").exists()
+
+
+def test_two_tests_cannot_record_one_file(project: pytest.Pytester) -> None:
+    result = run(
+        project,
+        """
+    @pytest.mark.cassette("shared.json")
+    @pytest.mark.parametrize("n", [1, 2])
+    def test_it(cassette, n):
+        client = httpx.Client(transport=httpx.MockTransport(lambda _: httpx.Response(200)))
+        with cassette.attached(client):
+            client.get(f"http://api.test/{n}")
+""",
+        "--agentloop-record=all",
+    )
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines(["*shared.json was recorded by test_it.py::test_it?1? in this run: give each test*"])
 
 
 def test_an_async_test_is_checked_too(project: pytest.Pytester) -> None:
