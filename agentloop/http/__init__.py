@@ -14,8 +14,8 @@ def _httpx_main(*arguments: object) -> None:
     main(*arguments)
 
 
-# `import httpx` also imports httpx's command line, when click and rich are installed, and they take a third of its time.
-# Unless httpx is there already, its command line is left for whoever calls it.
+# `import httpx` also imports httpx's command line, when click and rich are installed, and they take a third of its
+# time. Unless httpx is there already, its command line is left for whoever calls it.
 if "httpx" not in sys.modules:
     _deferred = ModuleType("httpx._main", "The command line of httpx, deferred.")
     vars(_deferred)["main"] = _httpx_main

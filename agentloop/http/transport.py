@@ -7,6 +7,7 @@ Here is one base URL, and the client counts its calls itself (`Slots`), so a sta
 
 from __future__ import annotations
 
+import asyncio
 import os
 import ssl
 from collections import deque
@@ -173,7 +174,8 @@ class _Body(httpx.SyncByteStream):
 
 
 class AsyncPoolTransport(httpx.AsyncBaseTransport):
-    """The same for asyncio. Its connections belong to the event loop that it was first used in."""
+    """The same for asyncio. Connections belong to the event loop that they were made in; in another one, such as that
+    of a second `asyncio.run`, new ones are made."""
 
     def __init__(
         self,
@@ -187,6 +189,7 @@ class AsyncPoolTransport(httpx.AsyncBaseTransport):
         self._factory = getattr(httpcore, f"Async{kind}")(network_backend=AsyncDeadlineBackend(), **options)
         self._idle: deque[httpcore.AsyncConnectionInterface] = deque()  # the one used last is taken first
         self._open: set[httpcore.AsyncConnectionInterface] = set()
+        self._loop: asyncio.AbstractEventLoop | None = None
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         sent = _core_request(request)
@@ -203,6 +206,7 @@ class AsyncPoolTransport(httpx.AsyncBaseTransport):
         return httpx.Response(response.status, headers=response.headers, stream=body, extensions=extensions)
 
     async def aclose(self) -> None:
+        self._forget_other_loops()
         while self._open:
             await self._drop(self._open.pop())
         self._idle.clear()
@@ -212,7 +216,15 @@ class AsyncPoolTransport(httpx.AsyncBaseTransport):
         """One line per open connection, with its state."""
         return [connection.info() for connection in self._open]
 
+    def _forget_other_loops(self) -> None:
+        loop = asyncio.get_running_loop()
+        if self._loop is not loop:
+            self._idle.clear()
+            self._open.clear()
+            self._loop = loop
+
     async def _take(self, origin: httpcore.Origin) -> httpcore.AsyncConnectionInterface:
+        self._forget_other_loops()
         while self._idle:
             connection = self._idle.pop()
             if connection.can_handle_request(origin) and not connection.has_expired():

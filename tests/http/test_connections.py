@@ -123,6 +123,25 @@ def test_a_connection_that_the_server_closed_between_two_requests_is_not_noticed
     assert len(response.attempts) == 1
 
 
+@pytest.mark.anyio
+async def test_a_connection_that_the_server_closed_is_not_noticed_in_asyncio(serve: Serve) -> None:
+    import asyncio
+
+    closed = threading.Event()
+
+    def once(peer: Peer) -> None:
+        peer.read_request()
+        peer.answer(OK)
+        peer.sock.shutdown(socket.SHUT_RDWR)
+        closed.set()
+
+    server = serve(once, once)
+    async with AsyncClient(server.base_url, model="m", retry=None) as client:
+        await client.respond("hi")
+        assert await asyncio.to_thread(closed.wait, 5)
+        assert len((await client.respond("hi")).attempts) == 1
+
+
 def test_a_stale_connection_found_only_when_sending_is_replaced_at_once(serve: Serve) -> None:
     def reset_the_second(peer: Peer) -> None:
         peer.read_request()

@@ -10,6 +10,8 @@ import httpx
 import pytest
 
 from agentloop.errors import ProtocolError, ServerError, TransportError
+from agentloop.http.async_client import AsyncClient
+from agentloop.http.client import Client
 from tests.http.peers import OK, Answers, Driver, error, piece, sse
 
 PAGE = "<!doctype html><html><body>Welcome to the gateway</body></html>"
@@ -22,9 +24,12 @@ class Chunks(httpx.SyncByteStream, httpx.AsyncByteStream):
         self.chunks = chunks
         self.breaks = breaks
         self.closed = False
+        self.read = 0
 
     def __iter__(self):
-        yield from self.chunks
+        for chunk in self.chunks:
+            self.read += 1
+            yield chunk
         if self.breaks:
             raise httpx.ReadError("reset")
 
@@ -111,6 +116,34 @@ def test_every_end_closes_the_response(driver: Driver) -> None:
     answers = [httpx.Response(200, stream=body, headers={"content-type": "text/event-stream"}) for body in bodies]
     assert driver.stream(Answers(*answers)).text == "a"
     assert [body.closed for body in bodies] == [True, True, True]
+
+
+def test_leaving_early_closes_the_response_at_once() -> None:
+    body = Chunks(sse(piece("a")).content, sse(piece("b")).content)
+    client = Client("http://h/v1", model="m", transport=Answers(httpx.Response(200, stream=body)))
+    with client.stream("hi") as events:
+        next(events)
+        assert not body.closed
+    assert body.closed
+
+
+@pytest.mark.anyio
+async def test_leaving_early_closes_the_response_at_once_in_asyncio() -> None:
+    body = Chunks(sse(piece("a")).content, sse(piece("b")).content)
+    client = AsyncClient("http://h/v1", model="m", transport=Answers(httpx.Response(200, stream=body)))
+    async with client.stream("hi") as events:
+        async for _ in events:
+            break
+        assert not body.closed
+    assert body.closed
+
+
+def test_taking_only_the_last_event_still_reads_the_end_of_the_body() -> None:
+    body = Chunks(sse(piece("a", "stop"), "[DONE]").content, b"\n", breaks=False)
+    client = Client("http://h/v1", model="m", transport=Answers(httpx.Response(200, stream=body)))
+    with client.stream("hi") as events:
+        assert next(event for event in events if event.type == "response_done").response.text == "a"
+    assert body.read == 2
 
 
 def test_a_verdict_of_the_content_filter_in_a_400_is_a_reply(driver: Driver) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+import subprocess
+import sys
 from typing import Any
 
 import httpx
@@ -298,3 +300,15 @@ def test_a_certificate_that_is_not_trusted_is_not_tried_again(driver: Driver) ->
     with pytest.raises(TransportError, match="SSL_CERT_FILE"):
         driver.respond(transport)
     assert len(transport.requests) == 1
+
+
+def test_a_call_that_succeeds_at_once_loads_no_retry_machinery() -> None:
+    program = (
+        "import sys, httpx; from agentloop.http.client import Client\n"
+        f"answers = [httpx.Response(200, json={OK!r}), httpx.Response(503), httpx.Response(200, json={OK!r})]\n"
+        "client = Client('http://h', model='m', transport=httpx.MockTransport(lambda _: answers.pop(0)))\n"
+        "client.respond('hi'); print('tenacity' in sys.modules)\n"
+        "next(client.stream('hi')); print('tenacity' in sys.modules)"
+    )
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert ran.stdout.split() == ["False", "True"]

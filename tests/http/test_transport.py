@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
+import gc
 import threading
 from collections.abc import Callable
 
 import httpx
 import pytest
 
+from agentloop.http.async_client import AsyncClient
 from agentloop.http.transport import AsyncPoolTransport, PoolTransport
 from tests.http.peers import OK, Peer, Server
 
@@ -90,3 +93,16 @@ def test_an_idle_connection_serves_no_other_host(serve: Serve) -> None:
         for server in (one, other):
             client.post(server.base_url, json={})
     assert (one.accepted, other.accepted) == (1, 1)
+
+
+@pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")  # the first loop is gone, and nobody can close in it
+def test_a_client_may_be_used_in_one_event_loop_after_another(serve: Serve) -> None:
+    server = serve(keep_answering, keep_answering)
+    client = AsyncClient(server.base_url, model="m")
+
+    async def last() -> str:
+        async with client:
+            return (await client.respond("hi")).text
+
+    assert [asyncio.run(client.respond("hi")).text, asyncio.run(last())] == ["ok", "ok"]
+    gc.collect()
