@@ -16,11 +16,12 @@ from agentloop.cli.settings import Settings
 from agentloop.cli.toolset import tools_of
 from agentloop.history.tokens import EstimateCounter
 from agentloop.history.trim import TokenBudget
+from agentloop.loop.actions import Ask
 from agentloop.loop.limits import Limits
 from agentloop.loop.result import RunResult
 from agentloop.loop.run import Run
 from agentloop.messages import Message
-from agentloop.model import Model
+from agentloop.model import Model, ModelRequest
 from agentloop.tools.tool import Tool
 
 __all__ = ["Assembly"]
@@ -66,10 +67,19 @@ class Assembly:
 
     def follow(self, text: str, messages: Sequence[Message], after: Run | None = None) -> RunResult:
         """One run with this text after these messages, shown as it goes. `after` is the run that they come from."""
+        agent = self._agent()
+        return self._follower.follow(agent, agent.start(text, messages=messages, after=after))
+
+    def first_request(self, text: str, messages: Sequence[Message], *, stream: bool) -> ModelRequest:
+        """What the first step of a run would ask; nothing is sent."""
+        with self._agent().stream(text, messages=messages, stream=stream) as events:
+            asks = [action for action in events.run.next() if isinstance(action, Ask)]
+        return asks[0].request
+
+    def _agent(self) -> Agent:
         settings = self._settings.copy()
         settings["instructions"] = self.instructions
-        agent = Agent(self.model, **settings)
-        return self._follower.follow(agent, agent.start(text, messages=messages, after=after))
+        return Agent(self.model, **settings)
 
 
 def _trim(limit: int | None) -> TokenBudget | None:

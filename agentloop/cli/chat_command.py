@@ -5,12 +5,12 @@ from __future__ import annotations
 import click
 
 from agentloop.cli.screen import Screen
-from agentloop.cli.settings import Settings, with_settings
+from agentloop.cli.settings import Settings, SettingsCommand, with_settings
 
 __all__ = ["chat"]
 
 
-@click.command(epilog="With nothing set up: agentloop chat --mock --demo-tools")
+@click.command(cls=SettingsCommand, epilog="With nothing set up: agentloop chat --mock --demo-tools")
 @with_settings
 def chat(settings: Settings) -> None:
     """Talk with a model that may use tools. Lines that begin with / are commands; /help lists them.

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from agentloop.http.client import Client
     from agentloop.http.retry import RetryPolicy
 
-__all__ = ["STAND_IN", "open_client"]
+__all__ = ["STAND_IN", "key_variable", "open_client"]
 
 STAND_IN = "mock (a rule-driven stand-in answers here, no model)"
 
@@ -37,10 +37,23 @@ def open_client(settings: Settings, screen: Screen) -> Generator[Client]:
 
             stack.enter_context(record(settings.record, client, mode="all"))
         if settings.show_requests:
-            from agentloop.cli.requests import ShownTransport
+            from agentloop.cli.requests import ShownTransport, curl_lines, request_lines
 
-            cast("Any", client).transport = ShownTransport(client.transport, screen)
+            lines = request_lines if settings.show_requests == "text" else curl_lines(key_variable(settings))
+            cast("Any", client).transport = ShownTransport(client.transport, screen, lines)
         yield client
+
+
+def key_variable(settings: Settings) -> str | None:
+    """The variable that the key of these settings comes from, or None when only the server's address can tell."""
+    if settings.key_env:
+        return settings.key_env
+    if settings.provider:
+        from agentloop.wire.quirks import preset
+
+        return preset(settings.provider).key_env
+    own = settings.base_url is None and os.environ.get("AGENTLOOP_BASE_URL", "").strip()
+    return "AGENTLOOP_API_KEY" if own else None
 
 
 def _stand_in(settings: Settings, stack: ExitStack) -> Client:

@@ -9,13 +9,14 @@ import click
 
 from agentloop.cli.program import ANSWERED, INTERRUPTED, STOPPED
 from agentloop.cli.screen import Screen
-from agentloop.cli.settings import Settings, with_settings
+from agentloop.cli.settings import Settings, SettingsCommand, with_settings
 
-__all__ = ["run"]
+__all__ = ["read_prompt", "run"]
 
 
 @click.command(
-    epilog="With nothing set up: agentloop run 'What is the weather in Tokyo, in Fahrenheit?' --mock --demo-tools"
+    cls=SettingsCommand,
+    epilog="With nothing set up: agentloop run 'What is the weather in Tokyo, in Fahrenheit?' --mock --demo-tools",
 )
 @click.argument("prompt")
 @with_settings
@@ -38,7 +39,7 @@ def run(context: click.Context, prompt: str, settings: Settings, json_output: bo
     from agentloop.cli.conversations import save as save_conversation
 
     screen = Screen()
-    question = _read(prompt)
+    question = read_prompt(prompt)
     with Assembly.open(settings, screen, quiet=json_output) as assembly:
         result = assembly.follow(question, assembly.loaded)
         if save is not None:
@@ -52,7 +53,8 @@ def run(context: click.Context, prompt: str, settings: Settings, json_output: bo
     context.exit(ANSWERED if result.status == "answered" else STOPPED)
 
 
-def _read(prompt: str) -> str:
+def read_prompt(prompt: str) -> str:
+    """The prompt that an argument means. Raises UsageError for an empty one."""
     text = sys.stdin.read() if prompt == "-" else prompt
     if not text.strip():
         raise click.UsageError('the prompt is empty: give a text, or "-" to read it from stdin')

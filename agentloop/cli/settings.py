@@ -6,13 +6,13 @@ import functools
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import click
 
 from agentloop.cli.program import show_tracebacks
 
-__all__ = ["Settings", "with_settings"]
+__all__ = ["Settings", "SettingsCommand", "with_settings"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Settings:
     stream: bool | None = None
     load: Path | None = None
     record: Path | None = None
-    show_requests: bool = False
+    show_requests: Literal["text", "curl"] | None = None
     step: bool = False
     verbose: bool = False
 
@@ -81,11 +81,23 @@ _OPTIONS = (
     click.option("--load", type=_FILE, metavar="FILE",
                  help="Go on from a saved conversation, or from the output of --json."),
     click.option("--record", type=_FILE, metavar="FILE", help="Write all exchanges to a cassette."),
-    click.option("--show-requests", is_flag=True, help="Show each request as it is sent, keys masked."),
+    click.option("--show-requests", "show_requests", flag_value="text", default=None,
+                 help="Show each request as it is sent, keys masked; with =curl as a command for bash."),
+    click.option("--show-curl", "show_requests", flag_value="curl", hidden=True),
     click.option("--step", is_flag=True, help="Pause before each model call and each tool, and show what it will be."),
     click.option("--verbose", "-v", is_flag=True, callback=_remember_verbose,
                  help="Tell more of each reply, and show tracebacks of errors."),
 )  # fmt: skip
+
+
+class SettingsCommand(click.Command):
+    """A command whose flag --show-requests may say how, as in --show-requests=curl. For click an option either has a
+    value or has none, and one with a value would take the prompt that follows it."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        end = args.index("--") if "--" in args else len(args)
+        spelled = ["--show-curl" if arg == "--show-requests=curl" else arg for arg in args[:end]]
+        return super().parse_args(ctx, spelled + args[end:])
 
 
 def with_settings(command: Callable[..., None]) -> Callable[..., None]:

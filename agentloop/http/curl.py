@@ -20,9 +20,10 @@ from agentloop.errors import ConfigError
 from agentloop.http.secrets import SHORTEST, is_sensitive, redact_text
 from agentloop.wire.quirks import PRESETS
 
-__all__ = ["as_curl", "usual_variable"]
+__all__ = ["as_curl", "curl_variables", "variable_for"]
 
 _KEY_NAMES = frozenset({"authorization", "api-key", "x-api-key", "x-goog-api-key", "key", "api_key", "apikey"})
+_LOGIN = "USER_AND_PASSWORD"
 _PRETTY_NOTE = "# The body is indented here: its bytes are not those that the client sends."
 
 
@@ -38,7 +39,7 @@ def as_curl(
 
     Raises ConfigError for a body that holds a key, or that is not text and has no file.
     """
-    keys = _Keys(request, key_variable or usual_variable(request.url.host))
+    keys = _Keys(request, key_variable)
     lines = [_first_line(request, keys), *_header_options(request, keys)]
     body = request.content
     keys.refuse_in(body)
@@ -54,8 +55,16 @@ def as_curl(
     return f"head -c {len(body)} {redirection} | {command}\n{document}"
 
 
-def usual_variable(host: str) -> str:
-    """The environment variable that usually holds the key for a host."""
+def curl_variables(request: httpx.Request, *, key_variable: str | None = None) -> tuple[str, ...]:
+    """The variables that the command of `as_curl` needs."""
+    return _Keys(request, key_variable).variables
+
+
+def variable_for(name: str, host: str) -> str:
+    """The variable for the secret in a header or parameter of that name: for a key the one that the host's provider is
+    known for, for anything else its own name."""
+    if name.lower() not in _KEY_NAMES:
+        return re.sub(r"\W", "_", name.upper(), flags=re.ASCII)
     rows = (row for row in PRESETS.values() if row.key_env and row.base_url)
     known = next((row.key_env for row in rows if httpx.URL(row.base_url or "").host == host), None)
     return known or "AGENTLOOP_API_KEY"
@@ -97,20 +106,26 @@ class _Variable:
 class _Keys:
     """The secret values of one request, each with the variable that stands for it."""
 
-    def __init__(self, request: httpx.Request, key_variable: str) -> None:
+    def __init__(self, request: httpx.Request, key_variable: str | None) -> None:
         self._variables: dict[str, _Variable] = {}
         for name, value in (*request.headers.multi_items(), *request.url.params.multi_items()):
             if is_sensitive(name) and (secret := _secret_of(value)):
-                own = re.sub(r"\W", "_", name.upper(), flags=re.ASCII)
-                wanted = key_variable if name.lower() in _KEY_NAMES else own
-                taken = _Variable(wanted) in self._variables.values()
-                self._variables.setdefault(secret, _Variable(own if taken else wanted))
+                wanted = (key_variable if name.lower() in _KEY_NAMES else None) or variable_for(name, request.url.host)
+                if _is_login(name, value):
+                    wanted = _LOGIN
+                elif _Variable(wanted) in self._variables.values():
+                    wanted = re.sub(r"\W", "_", name.upper(), flags=re.ASCII)
+                self._variables.setdefault(secret, _Variable(wanted))
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(variable.name for variable in self._variables.values()))
 
     def header_option(self, name: str, value: str) -> str:
         if not value:
             return f"-H {shlex.quote(name + ';')}"  # curl's way to say a header without a value
-        if name.lower() == "authorization" and value.startswith("Basic "):
-            return '-u "$USER_AND_PASSWORD"'
+        if _is_login(name, value):
+            return f'-u "${_LOGIN}"'
         long_ones = [secret for secret in self._variables if len(secret) >= SHORTEST]
         for secret in [_secret_of(value)] if is_sensitive(name) else long_ones:
             before, found, after = value.rpartition(secret)
@@ -130,6 +145,10 @@ class _Keys:
         text = body.decode("utf-8", "replace")
         if redact_text(text, self._variables) != redact_text(text):
             raise ConfigError("the body holds the key itself, which a curl line must not show: take it out of the text")
+
+
+def _is_login(name: str, value: str) -> bool:
+    return name.lower() == "authorization" and value.startswith("Basic ")
 
 
 def _secret_of(value: str) -> str:
