@@ -169,6 +169,8 @@ class AsyncClient:
                             await _drain(chunks, call)
                     if call.finished:
                         return
+                    if reply.held:
+                        raise reply.held
         except httpx.HTTPError as error:
             failure = call.failure(error)
         else:

@@ -172,6 +172,8 @@ class Client:
                             _drain(chunks, call)
                     if call.finished:
                         return
+                    if reply.held:
+                        raise reply.held
         except httpx.HTTPError as error:
             failure = call.failure(error)
         else:

@@ -18,17 +18,20 @@ BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 class Reply(Protocol):
-    """One response as it comes in. `feed` and `end` raise ModelError for what is no reply."""
+    """One response as it comes in. `feed` and `end` raise ModelError for what is no reply.
+
+    `held` is an error that followed the events of the last `feed`: to be raised when they have been passed on.
+    """
 
     def feed(self, chunk: bytes) -> Sequence[ModelEvent]: ...
     def end(self) -> Sequence[ModelEvent]: ...
     def partial(self) -> ModelResponse | None: ...
 
     @property
-    def content_seen(self) -> bool:
-        """A delta has come, be it that the same chunk held the error too: then the outcome is the same however the
-        bytes were split."""
-        ...
+    def held(self) -> ModelError | None: ...
+
+    @property
+    def content_seen(self) -> bool: ...
 
     def verdict(self) -> ModelError | None:
         """What is known for certain although the body broke off."""
@@ -55,8 +58,8 @@ def open_reply(
 class WholeReply:
     """A JSON body. Blank lines before it are keep-alive; an event stream nobody asked for is read as one."""
 
-    __slots__ = ("_chunks", "_request", "_wire")
     content_seen = False
+    held = None
 
     def __init__(self, wire: Wire, request: ModelRequest) -> None:
         self._wire = wire
@@ -91,18 +94,17 @@ class WholeReply:
 class StreamReply:
     """An event stream, or the whole JSON reply or web page that some servers send instead: the first byte tells."""
 
-    __slots__ = ("_assembler", "_head", "_request", "_whole", "_wire")
-
     def __init__(self, wire: Wire, request: ModelRequest) -> None:
         self._wire = wire
         self._request = request
         self._head = b""
         self._assembler: Assembler | None = None
         self._whole: WholeReply | None = None
+        self.held: ModelError | None = None
 
     def feed(self, chunk: bytes) -> Sequence[ModelEvent]:
         if self._assembler is not None:
-            return self._assembler.feed(chunk)
+            return self._feed(self._assembler, chunk)
         if self._whole is not None:
             return self._whole.feed(chunk)
         self._head += chunk
@@ -114,6 +116,22 @@ class StreamReply:
         else:
             self._assembler = self._wire.assembler(self._request)
         return self.feed(self._head)
+
+    def _feed(self, assembler: Assembler, chunk: bytes) -> Sequence[ModelEvent]:
+        """Event by event, so that what came before an error in the same chunk still reaches the caller, and the
+        outcome does not depend on how the bytes were split."""
+        pieces = _pieces(chunk)
+        if len(pieces) == 1:
+            return assembler.feed(chunk)
+        events: list[ModelEvent] = []
+        try:
+            for piece in pieces:
+                events += assembler.feed(piece)
+        except ModelError as error:
+            if not events:
+                raise
+            self.held = error
+        return events
 
     def end(self) -> Sequence[ModelEvent]:
         if self._assembler is not None:
@@ -136,6 +154,7 @@ class ErrorReply:
     """An HTTP error: its body is read as far as it is of use, and the status counts even if the body breaks off."""
 
     content_seen = False
+    held = None
 
     def __init__(
         self, wire: Wire, status: int, headers: Mapping[str, str], *, now: float, provider: str, model: str
@@ -172,6 +191,14 @@ class ErrorReply:
             model=model,
             now=self._now,
         )
+
+
+def _pieces(chunk: bytes) -> list[bytes]:
+    """The chunk, parted behind each of its events."""
+    border = b"\r\n\r\n" if b"\r\n\r\n" in chunk else b"\n\n"
+    *whole, rest = chunk.split(border)
+    pieces = [piece + border for piece in whole]
+    return [*pieces, rest] if rest or not pieces else pieces
 
 
 def _html(body: bytes) -> ProtocolError:

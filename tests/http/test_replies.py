@@ -5,11 +5,14 @@ from __future__ import annotations
 import gzip
 import json
 import zlib
+from itertools import pairwise
 
 import httpx
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from agentloop.errors import ProtocolError, ServerError, TransportError
+from agentloop.errors import ModelError, ProtocolError, ServerError, TransportError
 from agentloop.http.async_client import AsyncClient
 from agentloop.http.client import Client
 from tests.http.peers import OK, Answers, Driver, error, piece, sse
@@ -156,3 +159,25 @@ def test_ids_limits_and_provider_are_on_the_response(driver: Driver) -> None:
     response = driver.respond(Answers(httpx.Response(200, json=OK, headers=headers)))
     assert (response.request_id, response.provider) == ("req-1", "model.test")
     assert response.headers == {"x-request-id": "req-1", "x-ratelimit-remaining-requests": "7"}
+
+
+FAILED = b'data: {"error": {"message": "x"}}\n\n'
+CUT = b""
+DONE = sse(piece("c", "stop"), "[DONE]").content
+
+
+@given(
+    st.sampled_from([FAILED, CUT, DONE]), st.sampled_from([b"\n", b"\r\n"]), st.lists(st.integers(0, 400), max_size=6)
+)
+def test_the_outcome_does_not_depend_on_how_the_bytes_are_split(end: bytes, newline: bytes, cuts: list[int]) -> None:
+    body = (sse(piece("a"), piece("b\n\n")).content + end).replace(b"\n", newline)
+    cuts = [0, *sorted(cuts), len(body) + 400]
+    chunks = [body[start:stop] for start, stop in pairwise(cuts)]
+    driver = Driver("threads")
+    try:
+        outcome = driver.stream(Answers(httpx.Response(200, stream=Chunks(*chunks, breaks=end is CUT)))).text
+    except ModelError as failed:
+        outcome = f"{type(failed).__name__} after {failed.partial.text!r}"
+    expected = {FAILED: "ServerError after 'ab\\n\\n'", CUT: "StreamInterrupted after 'ab\\n\\n'", DONE: "ab\n\nc"}
+    assert outcome == expected[end]
+    assert driver.texts()[:2] == ["a", "b\n\n"]
