@@ -7,7 +7,7 @@ DEV    := $(VENV)/.dev
 PEERS  := .venvs/mock-peers/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help fmt check test fuzz demo check-mock live soak bench-self clean
+.PHONY: help fmt check test fuzz demo check-mock live soak bench-self bench clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -59,6 +59,10 @@ soak: $(DEV) ## 1,000 runs at once against a failing provider, in tasks and in t
 
 bench-self: $(DEV) ## our own cost beside hand-written httpx, in under a minute
 	$(PY) -m tests.bench
+
+bench: $(DEV) ## the same beside the peers, each in an environment of its own, and how costs grow
+	$(PY) -m pip install --quiet --disable-pip-version-check --group bench
+	$(PY) -m tests.bench --full
 
 clean: ## remove the environment and all caches
 	rm -rf $(VENV) .venvs .pytest_cache .ruff_cache .hypothesis dist build *.egg-info
