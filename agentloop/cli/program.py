@@ -98,6 +98,8 @@ program = Program(
     where={
         "run": "agentloop.cli.run_command:run",
         "chat": "agentloop.cli.chat_command:chat",
+        "curl": "agentloop.cli.curl_command:curl",
+        "from-curl": "agentloop.cli.from_curl_command:from_curl",
         "mock": "agentloop.cli.mock_command:mock",
         "policy": "agentloop.cli.policy_command:policy",
         "replay": "agentloop.cli.replay_command:replay",

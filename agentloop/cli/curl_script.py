@@ -1,0 +1,177 @@
+"""A call as a Python script: with agentloop's client where that sends the same, and else with httpx."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pprint import pformat
+from typing import Any
+from urllib.parse import unquote_plus
+
+from agentloop.cli.curl_line import CurlCall
+from agentloop.cli.shell_words import Variable, Word, filled, plain
+from agentloop.errors import AgentLoopError, ConfigError
+from agentloop.http.curl import variable_for
+from agentloop.http.secrets import is_sensitive, redact_text
+from agentloop.shapes import as_dict
+
+__all__ = ["script", "without_keys"]
+
+_ENDPOINT = "/chat/completions"
+_STAND_IN = "sk-stand-in-0000"  # never sent: the two requests are only built and compared
+_LOGIN = Variable("USER_AND_PASSWORD")
+
+
+def without_keys(call: CurlCall) -> CurlCall:
+    """The same call with variables in place of the keys that were pasted with it. Raises ConfigError when the body
+    holds one of them."""
+    found: list[str] = []
+    headers: list[tuple[str, Word]] = []
+    for name, value in call.headers:
+        text = plain(value)
+        if is_sensitive(name) and all(isinstance(piece, str) for piece in value) and text:
+            scheme, blank, secret = text.rpartition(" ")
+            found.append(secret)
+            value = (f"{scheme}{blank}", Variable(variable_for(name, call.host)))
+        headers.append((name, value))
+    body = plain(call.body or ())
+    if redact_text(body, found) != redact_text(body):
+        raise ConfigError("the body holds the key itself, which a script must not show: take it out of the text")
+    login = None if call.login is None else (_LOGIN,)
+    return replace(call, url=_url_without_keys(call), headers=headers, login=login)
+
+
+def _url_without_keys(call: CurlCall) -> Word:
+    pieces: list[str | Variable] = []
+    for piece in call.url:
+        parts = re.split(r"(?<=[?&])([^&=]*)=([^&]+)", piece) if isinstance(piece, str) else []
+        if not parts:
+            pieces.append(piece)
+        for place in range(0, len(parts), 3):
+            pieces.append(parts[place])
+            if place + 2 < len(parts):
+                name, value = unquote_plus(parts[place + 1]), parts[place + 2]
+                secret = is_sensitive(name)
+                pieces += [f"{parts[place + 1]}=", Variable(variable_for(name, call.host)) if secret else value]
+    return tuple(piece for piece in pieces if piece != "")
+
+
+def script(call: CurlCall) -> str:
+    """A script that sends the same call. No key is in it."""
+    hidden = without_keys(call)
+    code = (_client_script(hidden) if not hidden.insecure and hidden.login is None else None) or _httpx_script(hidden)
+    return ("import os\n" if "os.environ" in code else "") + code
+
+
+# --- with the client -------------------------------------------------------------------------------------------------
+
+
+def _client_script(call: CurlCall) -> str | None:
+    """None when the client would not send the same JSON to the same URL with the same kind of key."""
+    body = _json_of(call)
+    address = plain(call.url)
+    if not address.endswith(_ENDPOINT) or call.method != "POST" or not body or not isinstance(body.get("model"), str):
+        return None
+    base: Word = (*call.url[:-1], str(call.url[-1]).removesuffix(_ENDPOINT))
+    for named in (True, False):
+        ask = _ask(body, named=named)
+        if _sends_the_same(call, plain(base), body, ask):
+            return _client_code(call, base, body, ask)
+    return None
+
+
+def _ask(body: Mapping[str, Any], *, named: bool) -> dict[str, Any]:
+    """The keywords of `respond`: fields by name as far as they have one, the others in `extra_body`."""
+    from agentloop.wire.options import FIELDS
+
+    known = {"tools", "tool_choice", *(FIELDS if named else ("stream_options",))}
+    others = {name: value for name, value in body.items() if name not in {*known, "model", "messages", "stream"}}
+    ask = {name: value for name, value in body.items() if name in known}
+    return {**ask, "extra_body": others} if others else ask
+
+
+def _sends_the_same(call: CurlCall, base: str, body: dict[str, Any], ask: dict[str, Any]) -> bool:
+    from agentloop.http.client import Client
+
+    key = _key_of(call)
+    try:
+        with Client(base, model=body["model"], api_key=_STAND_IN if key else None) as client:
+            request = client.build_request(body["messages"], stream=bool(body.get("stream")), **ask)
+    except (AgentLoopError, TypeError, AttributeError, KeyError):
+        return False
+    sent = json.loads(request.content)
+    if body.get("stream") and "stream_options" not in body:
+        sent.pop("stream_options", None)
+    named = {name.lower() for name, _ in call.headers if is_sensitive(name)}
+    used = {name for name in request.headers if is_sensitive(name)}
+    return sent == body and named == used and str(request.url) == plain(call.url)
+
+
+def _key_of(call: CurlCall) -> Word | None:
+    value = call.header("authorization") or call.header("api-key") or call.header("x-api-key")
+    return value and tuple(piece for piece in value if isinstance(piece, Variable))
+
+
+def _client_code(call: CurlCall, base: Word, body: dict[str, Any], ask: dict[str, Any]) -> str:
+    streams = bool(body.get("stream"))
+    key = _key_of(call)
+    api_key = f", api_key={_expression(key)}" if key else ""
+    lines = ["", "from agentloop import Client", ""]
+    if streams and "stream_options" not in body:
+        lines.append("# The client also asks for the usage, which comes at the end of the stream.")
+    lines.append(f"with Client({_expression(base)}, model={body['model']!r}{api_key}) as client:")
+    arguments = [_literal(body["messages"], 8), *(f"{name}={_literal(value, 8)}" for name, value in ask.items())]
+    listed = "".join(f"        {argument},\n" for argument in arguments)
+    if not streams:
+        lines += [f"    response = client.respond(\n{listed}    )", "print(response.text or response.tool_calls)"]
+        return "\n".join(lines) + "\n"
+    lines += [
+        f"    with client.stream(\n{listed}    ) as events:",
+        "        for event in events:",
+        '            if event.type == "text_delta":',
+        '                print(event.text, end="", flush=True)',
+    ]
+    return "\n".join(lines) + "\n"
+
+
+# --- with httpx ------------------------------------------------------------------------------------------------------
+
+
+def _httpx_script(call: CurlCall) -> str:
+    body = _json_of(call)
+    pairs = ", ".join(f"({name!r}, {_expression(value)})" for name, value in call.headers)
+    arguments = [repr(call.method), _expression(call.url), f"headers=[{pairs}]"]
+    if body is not None:
+        arguments.append(f"json={_literal(body, 4)}")
+    elif call.body is not None:
+        arguments.append(f"content={_expression(call.body)}")
+    if call.login is not None:
+        arguments.append(f'auth=httpx.BasicAuth(*os.environ["{_LOGIN.name}"].split(":", 1))')
+    arguments.append(f"timeout={call.seconds if call.seconds else None}")
+    options = [*(["verify=False"] if call.insecure else []), *(["follow_redirects=True"] if call.follow else [])]
+    listed = "".join(f"    {argument},\n" for argument in [*arguments, *options])
+    if body is not None and body.get("stream"):
+        read = "    for line in response.iter_lines():\n        print(line)\n"
+        return f"\nimport httpx\n\nwith httpx.stream(\n{listed}) as response:\n{read}"
+    return f"\nimport httpx\n\nresponse = httpx.request(\n{listed})\nprint(response.status_code, response.text)\n"
+
+
+def _json_of(call: CurlCall) -> dict[str, Any] | None:
+    """The body when it is a JSON object that no variable takes part in."""
+    if call.body is None or not all(isinstance(piece, str) for piece in call.body):
+        return None
+    try:
+        return as_dict(json.loads(filled(call.body, {}))) or None
+    except ValueError:
+        return None
+
+
+def _expression(word: Sequence[str | Variable]) -> str:
+    pieces = [f'os.environ["{piece.name}"]' if isinstance(piece, Variable) else repr(piece) for piece in word if piece]
+    return " + ".join(pieces) or "''"
+
+
+def _literal(value: Any, indent: int) -> str:
+    return pformat(value, width=116 - indent, sort_dicts=False).replace("\n", "\n" + " " * indent)
