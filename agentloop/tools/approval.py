@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 import json
 
 from agentloop.arguments import read_arguments
@@ -29,6 +27,9 @@ def approval_digest(run_id: str, call_id: str, name: str, arguments: str, *, key
     changed: who can write the file that a run is stored in can approve its calls. Compare digests with
     `hmac.compare_digest`.
     """
+    import hashlib
+    import hmac
+
     # JSON keeps the fields apart: no two different calls give the same text.
     text = json.dumps([run_id, call_id, name, canonical_arguments(arguments)]).encode()
     if key is None:

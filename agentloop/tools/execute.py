@@ -78,7 +78,10 @@ def _refusal(context: ToolContext) -> ToolResult | None:
 
 @contextlib.contextmanager
 def _own(tool: Tool, context: ToolContext) -> Generator[tuple[ToolContext, float | None]]:
-    """The context for one try, with a cancel signal and a deadline of its own, and the seconds it may take."""
+    """The context for one try, with a cancel signal and a deadline of its own, and the seconds it may take.
+
+    An exception (Ctrl-C, a cancelled task) sets the signal, so that whatever runs on is told.
+    """
     signal = CancelSignal()
     forget = context.cancel.on_cancel(signal.cancel)
     limits = [seconds for seconds in (tool.timeout, context.seconds_left()) if seconds is not None]
@@ -86,6 +89,9 @@ def _own(tool: Tool, context: ToolContext) -> Generator[tuple[ToolContext, float
     deadline = None if seconds is None else time.monotonic() + seconds
     try:
         yield dataclasses.replace(context, cancel=signal, deadline=deadline), seconds
+    except BaseException:
+        signal.cancel()
+        raise
     finally:
         forget()
 
@@ -121,7 +127,7 @@ def _on_loop(prepared: Prepared, own: ToolContext, seconds: float | None) -> Too
 
 
 def _wait(future: Future[ToolResult], signal: CancelSignal, seconds: float | None, patience: float = 0.0) -> ToolResult:
-    """The result, or what is to be said when `signal` or the time comes first. On Ctrl-C the tool is told to stop."""
+    """The result, or what is to be said when `signal` or the time comes first."""
     wake = threading.Event()
     future.add_done_callback(lambda _: wake.set())
     forget = signal.on_cancel(wake.set)
@@ -135,9 +141,6 @@ def _wait(future: Future[ToolResult], signal: CancelSignal, seconds: float | Non
             late = future.result(outcome.GRACE + patience)
             if was_cancelled or late.kind == "timeout":  # it saw the signal: its own word is the better one
                 return late
-    except BaseException:
-        signal.cancel()
-        raise
     finally:
         forget()
     if was_cancelled:

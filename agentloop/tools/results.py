@@ -29,10 +29,8 @@ from collections.abc import Set as AbstractSet
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from enum import Enum
-from fractions import Fraction
 from pathlib import PurePath
 from typing import Any, TypeAlias, cast
-from uuid import UUID
 
 from agentloop.errors import ToolError
 from agentloop.messages import ToolResult
@@ -108,7 +106,7 @@ def _scalar(value: Any) -> _Plain:
             return value.isoformat()
         case timedelta():
             return value.total_seconds()
-        case Decimal() | Fraction() | UUID() | PurePath():
+        case Decimal() | PurePath():
             return str(value)
         case bytes() | bytearray() | memoryview():
             return base64.b64encode(bytes(cast("Any", value))).decode("ascii")
@@ -117,6 +115,7 @@ def _scalar(value: Any) -> _Plain:
 
 
 _NOT_SCALAR: Any = object()
+_BARE = frozenset({dict, list, tuple, set})
 
 
 def _plain(value: Any, path: str, above: tuple[int, ...]) -> _Plain:
@@ -127,7 +126,7 @@ def _plain(value: Any, path: str, above: tuple[int, ...]) -> _Plain:
     if id(value) in above:
         raise ToolError(f"{path} contains itself")
     within = (*above, id(value))
-    inner = _opened(value)
+    inner = value if type(value) in _BARE else _opened(value)
     if isinstance(inner, Mapping):
         return _object(cast("Mapping[Any, Any]", inner), path, within)
     if isinstance(inner, AbstractSet):
@@ -143,7 +142,12 @@ def _plain(value: Any, path: str, above: tuple[int, ...]) -> _Plain:
 
 
 def _opened(value: Any) -> Any:
-    """The container inside a record-like value: named tuple, dataclass, pydantic model, array; else the value."""
+    """What is inside a named tuple, dataclass, pydantic model, array or the like; else the value itself."""
+    from fractions import Fraction
+    from uuid import UUID
+
+    if isinstance(value, (Fraction, UUID)):
+        return str(value)
     if isinstance(value, type):
         return cast("Any", value)
     as_dict: Callable[[], Any] | None = getattr(value, "_asdict", None)
@@ -154,7 +158,7 @@ def _opened(value: Any) -> Any:
     dump: Callable[..., Any] | None = getattr(value, "model_dump", None)
     if dump is not None:
         return dump(mode="json")
-    # Arrays and scalars of numpy, and what follows its protocol.
+    # Arrays and scalars of numpy, and of what follows its protocol.
     to_list: Callable[[], Any] | None = getattr(value, "tolist", None)
     return value if to_list is None else to_list()
 

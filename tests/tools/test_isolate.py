@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -117,6 +118,20 @@ def test_a_cancel_signal_kills_the_child(run, pipe: Path) -> None:
     threading.Thread(target=when_started, daemon=True).start()
     result = run(hanging(pipe).tool, json.dumps({"flag": str(pipe)}), ToolContext(cancel=cancel))
     assert (result.kind, "and was stopped" in result.content) == ("cancelled", True)
+
+
+def test_ctrl_c_kills_the_child(pipe: Path) -> None:
+    def when_started() -> None:
+        with pipe.open() as opened:
+            signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+            opened.read()
+
+    ended = threading.Thread(target=when_started, daemon=True)
+    ended.start()
+    with pytest.raises(KeyboardInterrupt):
+        execute(hanging(pipe), context=ToolContext())
+    ended.join(10)
+    assert not ended.is_alive()
 
 
 @pytest.mark.anyio

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 import threading
 import time
 from collections.abc import Callable
@@ -244,3 +245,31 @@ def test_one_failing_call_does_not_touch_its_neighbours() -> None:
 
     results = asyncio.run(together())
     assert [result.content for result in results] == ["A", "ValueError", "C"]
+
+
+def test_ctrl_c_ends_the_waiting_for_a_sync_tool_and_tells_it(hang) -> None:
+    told = threading.Event()
+
+    def slow(context: ToolContext) -> None:
+        context.cancel.on_cancel(told.set)
+        signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+        hang()
+
+    with pytest.raises(KeyboardInterrupt):
+        execute(ready(slow, timeout=20), context=ToolContext())
+    assert told.wait(5)
+
+
+def test_ctrl_c_cancels_an_async_tool() -> None:
+    cleaned = threading.Event()
+
+    async def slow() -> None:
+        try:
+            signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+            await ahang()
+        finally:
+            cleaned.set()
+
+    with pytest.raises(KeyboardInterrupt):
+        execute(ready(slow), context=ToolContext())
+    assert cleaned.wait(5)
