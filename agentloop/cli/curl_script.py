@@ -6,8 +6,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pprint import pformat
-from typing import Any
+from typing import Any, cast
 from urllib.parse import unquote_plus
 
 from agentloop.cli.curl_line import CurlCall
@@ -21,6 +20,7 @@ __all__ = ["script", "without_keys"]
 
 _ENDPOINT = "/chat/completions"
 _STAND_IN = "sk-stand-in-0000"  # never sent: the two requests are only built and compared
+_WIDTH = 100
 _LOGIN = Variable("USER_AND_PASSWORD")
 
 
@@ -121,7 +121,7 @@ def _client_code(call: CurlCall, base: Word, body: dict[str, Any], ask: dict[str
     lines = ["", "from agentloop import Client", ""]
     if streams and "stream_options" not in body:
         lines.append("# The client also asks for the usage, which comes at the end of the stream.")
-    lines.append(f"with Client({_expression(base)}, model={body['model']!r}{api_key}) as client:")
+    lines.append(f"with Client({_expression(base)}, model={_string(body['model'])}{api_key}) as client:")
     arguments = [_literal(body["messages"], 8), *(f"{name}={_literal(value, 8)}" for name, value in ask.items())]
     listed = "".join(f"        {argument},\n" for argument in arguments)
     if not streams:
@@ -141,8 +141,8 @@ def _client_code(call: CurlCall, base: Word, body: dict[str, Any], ask: dict[str
 
 def _httpx_script(call: CurlCall) -> str:
     body = _json_of(call)
-    pairs = ", ".join(f"({name!r}, {_expression(value)})" for name, value in call.headers)
-    arguments = [repr(call.method), _expression(call.url), f"headers=[{pairs}]"]
+    pairs = ", ".join(f"({_string(name)}, {_expression(value)})" for name, value in call.headers)
+    arguments = [_string(call.method), _expression(call.url), f"headers=[{pairs}]"]
     if body is not None:
         arguments.append(f"json={_literal(body, 4)}")
     elif call.body is not None:
@@ -169,9 +169,33 @@ def _json_of(call: CurlCall) -> dict[str, Any] | None:
 
 
 def _expression(word: Sequence[str | Variable]) -> str:
-    pieces = [f'os.environ["{piece.name}"]' if isinstance(piece, Variable) else repr(piece) for piece in word if piece]
-    return " + ".join(pieces) or "''"
+    pieces = [f'os.environ["{p.name}"]' if isinstance(p, Variable) else _string(p) for p in word if p]
+    return " + ".join(pieces) or '""'
 
 
 def _literal(value: Any, indent: int) -> str:
-    return pformat(value, width=116 - indent, sort_dicts=False).replace("\n", "\n" + " " * indent)
+    """A JSON value as Python writes it, on one line where it fits."""
+    inner = indent + 4
+    match value:
+        case str():
+            return _string(value)
+        case dict():
+            items = cast("dict[str, Any]", value).items()
+            parts = [f"{_string(name)}: {_literal(item, inner)}" for name, item in items]
+            return _enclosed("{", parts, "}", indent)
+        case list():
+            return _enclosed("[", [_literal(item, inner) for item in cast("list[Any]", value)], "]", indent)
+        case _:
+            return repr(value)
+
+
+def _enclosed(opening: str, parts: list[str], closing: str, indent: int) -> str:
+    line = opening + ", ".join(parts) + closing
+    if len(line) + indent <= _WIDTH and "\n" not in line:
+        return line
+    blanks = "\n" + " " * indent
+    return opening + "".join(f"{blanks}    {part}," for part in parts) + blanks + closing
+
+
+def _string(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False) if text.isprintable() else repr(text)
