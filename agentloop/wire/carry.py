@@ -178,7 +178,7 @@ class Carrier:
                 return self._as_text(role, part, f"{part.type} left out: it cannot be shown here")
 
     def _as_text(self, role: str, part: Part, text: str) -> TextPart:
-        self._lose(f"a {part.type} part of a {role} message became a note in its text")
+        self._lose(f"part {part.type} of a {role} message became a note in its text")
         return TextPart(f"[{text}]")
 
     def _keeps(self, part: VendorPart) -> bool:

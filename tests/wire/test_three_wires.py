@@ -240,7 +240,7 @@ def test_what_two_wires_can_say_survives_the_way_there_and_back(parts: list[list
         ("signed thinking", "chat", ["an item that only p understands was left out"]),
         ("encrypted reasoning", "anthropic", ["an item that only p understands was left out"]),
         ("reasoning in clear before a call", "anthropic", ["reasoning in clear was left out"]),
-        ("a result with an image", "chat", ["a image_url part of a tool message became a note in its text"]),
+        ("a result with an image", "chat", ["part image_url of a tool message became a note in its text"]),
         ("a refusal", "anthropic", ["a refusal became plain text"]),
         (
             "a made-up tool name and an id with odd letters",
