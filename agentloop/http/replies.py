@@ -72,8 +72,6 @@ class WholeReply:
 
     def end(self) -> Sequence[ModelEvent]:
         body = b"".join(self._chunks).strip(BLANKS)
-        if body[:1] == b"{":
-            return (ResponseDone(self._wire.decode(body, self._request)),)
         if not body:
             raise ProtocolError("200 with an empty response body", retryable=True)
         if body[:1] == b"<":

@@ -137,7 +137,10 @@ class PoolTransport(httpx.BaseTransport):
             self._drop(connection)
             return
         self._idle.append(connection)
-        oldest = self._idle.popleft()
+        try:
+            oldest = self._idle.popleft()
+        except IndexError:  # another thread has taken it meanwhile
+            return
         if oldest.has_expired():
             self._drop(oldest)
         else:
