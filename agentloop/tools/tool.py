@@ -83,6 +83,8 @@ class Tool:
     def __post_init__(self) -> None:
         if not self.name or self.name != self.name.strip():
             raise ConfigError(f"a tool's name must be text without blanks around it, not {self.name!r}")
+        if not any(letter.isalnum() for letter in self.name):
+            raise ConfigError(f"a tool's name needs a letter or digit, as providers demand, not {self.name!r}")
         self._check_options()
         raw = None
         if self.signature is None:

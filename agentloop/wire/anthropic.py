@@ -12,8 +12,9 @@ from agentloop.shapes import as_int
 from agentloop.wire.anthropic_decode import MessageReader
 from agentloop.wire.anthropic_encode import RequestEncoder
 from agentloop.wire.anthropic_stream import MessageJoiner
-from agentloop.wire.dialect import Encoded
+from agentloop.wire.dialect import Assembler, Encoded
 from agentloop.wire.event_stream import EventAssembler
+from agentloop.wire.names import Names
 from agentloop.wire.origin import Origin
 from agentloop.wire.quirks import Quirks
 
@@ -36,11 +37,15 @@ class AnthropicWire:
         return self._encoder.encode(request)
 
     def decode(self, body: bytes, request: ModelRequest) -> ModelResponse:
-        return self._reader.read(self._origin.object_of(body), history=request.messages)
+        return Names.of(request.tools).read(self._read(body, request))
 
-    def assembler(self, request: ModelRequest) -> EventAssembler:
+    def assembler(self, request: ModelRequest) -> Assembler:
         joiner = MessageJoiner(self._reader, request.messages)
-        return EventAssembler(joiner, self._origin, lambda body: self.decode(body, request))
+        assembler = EventAssembler(joiner, self._origin, lambda body: self._read(body, request))
+        return Names.of(request.tools).follow(assembler)
+
+    def _read(self, body: bytes, request: ModelRequest) -> ModelResponse:
+        return self._reader.read(self._origin.object_of(body), history=request.messages)
 
     def filtered(self, body: bytes) -> ModelResponse | None:
         return self._origin.filtered(body)
@@ -75,7 +80,7 @@ class AnthropicTokensWire:
             raw=value,
         )
 
-    def assembler(self, request: ModelRequest) -> EventAssembler:
+    def assembler(self, request: ModelRequest) -> Assembler:
         raise self._origin.protocol_error("a count of tokens came as a stream")
 
     def filtered(self, body: bytes) -> ModelResponse | None:

@@ -19,7 +19,7 @@ from agentloop.wire.anthropic_messages import NOTHING, BlockWriter, role_of
 from agentloop.wire.anthropic_options import body_fields
 from agentloop.wire.codec import dumps
 from agentloop.wire.dialect import Encoded
-from agentloop.wire.names import offered_name
+from agentloop.wire.names import Names
 from agentloop.wire.offers import EncodedTools
 from agentloop.wire.prefix import EncodedHistories
 from agentloop.wire.quirks import Quirks
@@ -51,8 +51,9 @@ class RequestEncoder:
         if any(found is not message for found, message in zip(system, repaired.messages, strict=False)):
             notes.append("a system message amid the conversation was moved to its front")
         fields = body_fields(request, self._model, self._quirks, notes, counting=self._counting)
-        writer = BlockWriter(self._provider, self._quirks, tools_offered=bool(request.tools))
-        head = self._head(request, system, fields)
+        names = Names.of(request.tools)
+        writer = BlockWriter(self._provider, self._quirks, names, tools_offered=bool(request.tools))
+        head = self._head(request, names, system, fields)
         given = fields.pop("messages", None)  # extra_body may replace what has a name of its own
         tail = b"," + dumps(fields, of="the options")[1:] if fields else b"}"
         if given is not None:
@@ -62,12 +63,13 @@ class RequestEncoder:
         opening = b"[" + _OPENING[role_of(messages[0])]
         if role_of(messages[0]) == "assistant":  # a history must begin with the user
             opening = b"[" + _OPENING["user"] + NOTHING + b"]}," + opening[1:]
-        body = self._histories.body(
-            messages, bool(request.tools), writer.write, head=head + opening, tail=b"]}]" + tail
-        )
+        variant = (bool(request.tools), names.exceptions)
+        body = self._histories.body(messages, variant, writer.write, head=head + opening, tail=b"]}]" + tail)
         return Encoded(body, repaired.repairs, tuple(dict.fromkeys((*notes, *writer.notes))))
 
-    def _head(self, request: ModelRequest, system: Sequence[SystemMessage], fields: dict[str, Any]) -> bytes:
+    def _head(
+        self, request: ModelRequest, names: Names, system: Sequence[SystemMessage], fields: dict[str, Any]
+    ) -> bytes:
         parts = [b'{"model":', dumps(fields.pop("model", self._model), of="the model's name")]
         if "max_tokens" in fields:
             parts += (b',"max_tokens":', dumps(fields.pop("max_tokens"), of="max_tokens"))
@@ -78,12 +80,14 @@ class RequestEncoder:
             marked = [{"type": "text", "text": text, "cache_control": _MARK}]
             parts += (b',"system":', dumps(text if self._quirks.cache == "off" else marked, of="the system text"))
         if request.tools and "tools" not in fields:
-            parts += (b',"tools":[', b",".join(self._offers(request.tools)), b"]")
+            parts += (b',"tools":[', b",".join(self._offers(request.tools, names)), b"]")
         return b"".join((*parts, b',"messages":'))
 
-    def _offers(self, tools: Sequence[ToolSpec | Mapping[str, Any]]) -> list[bytes]:
+    def _offers(self, tools: Sequence[ToolSpec | Mapping[str, Any]], names: Names) -> list[bytes]:
         offers = [
-            dumps(_tool_of(tool), of="a tool") if isinstance(tool, Mapping) else self._tools.encode(tool)
+            dumps(_tool_of(names.offer(tool)), of="a tool")
+            if isinstance(tool, Mapping)
+            else self._tools.encode(tool, names.to_wire(tool.name))
             for tool in tools
         ]
         if self._quirks.cache != "off":
@@ -97,8 +101,8 @@ def _joint(before: Message, after: Message) -> bytes:
     return b"," if role_of(before) == role else b"]}," + _OPENING[role]
 
 
-def _tool(tool: ToolSpec) -> dict[str, Any]:
-    return _described(tool.name, tool.description, tool.parameters)
+def _tool(tool: ToolSpec, name: str) -> dict[str, Any]:
+    return _described(name, tool.description, tool.parameters)
 
 
 def _tool_of(tool: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -116,7 +120,7 @@ def _tool_of(tool: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _described(name: str, description: Any, parameters: Mapping[str, Any]) -> dict[str, Any]:
     """Without `type`: some servers of this wire refuse it."""
-    out: dict[str, Any] = {"name": offered_name(name)}
+    out: dict[str, Any] = {"name": name}
     if description:
         out["description"] = description
     schema = cast("dict[str, Any]", parameters)

@@ -13,7 +13,7 @@ from agentloop.parts import FilePart, ImagePart, Part, ReasoningPart, TextPart, 
 from agentloop.wire.carry import ABILITIES, Carrier, without_restated
 from agentloop.wire.chat_messages import EMPTY_RESULT
 from agentloop.wire.codec import dumps
-from agentloop.wire.names import past_name
+from agentloop.wire.names import Names
 from agentloop.wire.quirks import Quirks
 
 __all__ = ["BlockWriter", "role_of"]
@@ -29,12 +29,11 @@ def role_of(message: Message) -> str:
 
 
 class BlockWriter:
-    """What one message becomes depends on the message, the provider, and whether tools are offered; on nothing else.
+    """What one message becomes depends on the message, the provider, whether tools are offered and how their names are
+    spelled; on nothing else. `notes` collects what had to be left out."""
 
-    `notes` collects what had to be left out.
-    """
-
-    def __init__(self, provider: str, quirks: Quirks, *, tools_offered: bool) -> None:
+    def __init__(self, provider: str, quirks: Quirks, names: Names, *, tools_offered: bool) -> None:
+        self._names = names
         abilities = replace(ABILITIES["anthropic"], reasoning=quirks.reasoning != "never")
         self._carrier = Carrier("anthropic", abilities, provider)
         self._quirks = quirks
@@ -73,7 +72,7 @@ class BlockWriter:
         for part in without_restated(message.parts):
             match part:
                 case ToolCall():
-                    blocks.append(_tool_use(part))
+                    blocks.append(self._tool_use(part))
                 case ReasoningPart():  # without a signature; for servers that ask for none
                     if part.text and returned:
                         block = {"type": "thinking", "thinking": part.text, "signature": ""}
@@ -83,17 +82,16 @@ class BlockWriter:
                         blocks.append(dumps(value, of="an assistant message"))
         return blocks
 
+    def _tool_use(self, call: ToolCall) -> bytes:
+        """The arguments go byte for byte, if they are an object: reading and writing them again may change numbers."""
+        head = dumps({"type": "tool_use", "id": call.id, "name": self._names.to_wire(call.name)}, of="a tool call")
+        arguments = arguments_to_send(call.arguments).encode("utf-8", "backslashreplace")
+        extra = b"," + dumps(dict(call.extra), of="a tool call")[1:-1] if call.extra else b""
+        return head[:-1] + b',"input":' + arguments + extra + b"}"
+
 
 def _text(text: str) -> bytes:
     return dumps({"type": "text", "text": text}, of="a message")
-
-
-def _tool_use(call: ToolCall) -> bytes:
-    """The arguments go byte for byte, if they are an object: reading and writing them again may change numbers."""
-    head = dumps({"type": "tool_use", "id": call.id, "name": past_name(call.name)}, of="a tool call")
-    arguments = arguments_to_send(call.arguments).encode("utf-8", "backslashreplace")
-    extra = b"," + dumps(dict(call.extra), of="a tool call")[1:-1] if call.extra else b""
-    return head[:-1] + b',"input":' + arguments + extra + b"}"
 
 
 def _block(part: Part) -> Any:

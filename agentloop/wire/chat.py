@@ -13,8 +13,8 @@ from agentloop.wire.chat_decode import ReplyReader
 from agentloop.wire.chat_encode import RequestEncoder
 from agentloop.wire.chat_stream import ChatAssembler
 from agentloop.wire.codec import loads
-from agentloop.wire.dialect import Encoded
-from agentloop.wire.options import tool_name
+from agentloop.wire.dialect import Assembler, Encoded
+from agentloop.wire.names import Names, tool_name
 from agentloop.wire.quirks import Quirks
 
 __all__ = ["ChatWire"]
@@ -35,10 +35,12 @@ class ChatWire:
         return self._encoder.encode(request)
 
     def decode(self, body: bytes, request: ModelRequest) -> ModelResponse:
-        return self._reader.decode(body, history=request.messages)
+        return Names.of(request.tools).read(self._reader.decode(body, history=request.messages))
 
-    def assembler(self, request: ModelRequest) -> ChatAssembler:
-        return ChatAssembler(self._reader, history=request.messages, tools=tuple(map(tool_name, request.tools)))
+    def assembler(self, request: ModelRequest) -> Assembler:
+        names = Names.of(request.tools)
+        offered = tuple(names.to_wire(tool_name(tool)) for tool in request.tools)
+        return names.follow(ChatAssembler(self._reader, history=request.messages, tools=offered))
 
     def filtered(self, body: bytes) -> ModelResponse | None:
         """Azure answers a blocked prompt with code `content_filter`, some gateways with a completion."""

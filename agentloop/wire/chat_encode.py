@@ -17,7 +17,7 @@ from agentloop.wire.chat_messages import MessageWriter
 from agentloop.wire.chat_shapes import shaped
 from agentloop.wire.codec import dumps
 from agentloop.wire.dialect import Encoded
-from agentloop.wire.names import offered_name
+from agentloop.wire.names import Names
 from agentloop.wire.offers import EncodedTools
 from agentloop.wire.options import FIELDS, extra_body, tool_choice
 from agentloop.wire.prefix import EncodedHistories
@@ -42,30 +42,34 @@ class RequestEncoder:
         if not messages and instructions is None:
             raise ConfigError("a request needs at least one message")
         fields = self._fields(request) | extra_body(request.options)
-        writer = MessageWriter(self._provider, self._quirks, tools_offered=bool(request.tools))
+        names = Names.of(request.tools)
+        writer = MessageWriter(self._provider, self._quirks, names, tools_offered=bool(request.tools))
 
         def encode_message(message: Message) -> bytes:
             return dumps(writer.write(message), of=f"a {message.role} message")
 
-        head = self._head(request.tools, fields)
+        head = self._head(request.tools, names, fields)
         given = fields.pop("messages", None)  # extra_body may replace what has a name of its own
         tail = b"]," + dumps(fields, of="the options")[1:] if fields else b"]}"
         if given is not None:
             return Encoded(head[:-1] + dumps(given, of="extra_body['messages']") + tail[1:])
         if instructions is not None:
             head += encode_message(SystemMessage(instructions)) + (b"," if messages else b"")
-        body = self._histories.body(messages, writer.tools_offered, encode_message, head=head, tail=tail)
+        variant = (writer.tools_offered, names.exceptions)
+        body = self._histories.body(messages, variant, encode_message, head=head, tail=tail)
         return Encoded(body, repaired.repairs, tuple(dict.fromkeys(writer.notes)))
 
-    def _head(self, tools: tuple[ToolSpec | Mapping[str, Any], ...], fields: dict[str, Any]) -> bytes:
+    def _head(self, tools: tuple[ToolSpec | Mapping[str, Any], ...], names: Names, fields: dict[str, Any]) -> bytes:
         parts = [b'{"model":', dumps(fields.pop("model", self._model), of="the model's name")]
         if tools and "tools" not in fields:
-            parts += (b',"tools":[', b",".join(map(self._tool, tools)), b"]")
+            parts += (b',"tools":[', b",".join(self._tool(tool, names) for tool in tools), b"]")
         return b"".join((*parts, b',"messages":['))
 
-    def _tool(self, tool: ToolSpec | Mapping[str, Any]) -> bytes:
+    def _tool(self, tool: ToolSpec | Mapping[str, Any], names: Names) -> bytes:
         # A dict goes as it is, and each time anew, since it may be changed.
-        return dumps(tool, of="a tool") if isinstance(tool, Mapping) else self._tools.encode(tool)
+        if isinstance(tool, Mapping):
+            return dumps(names.offer(tool), of="a tool")
+        return self._tools.encode(tool, names.to_wire(tool.name))
 
     def _fields(self, request: ModelRequest) -> dict[str, Any]:
         """All but model, tools and messages, in an order of their own whatever order they were given in."""
@@ -88,8 +92,8 @@ class RequestEncoder:
         return fields
 
 
-def _function(tool: ToolSpec) -> dict[str, Any]:
-    function: dict[str, Any] = {"name": offered_name(tool.name)}
+def _function(tool: ToolSpec, name: str) -> dict[str, Any]:
+    function: dict[str, Any] = {"name": name}
     if tool.description:
         function["description"] = tool.description
     return {"type": "function", "function": {**function, "parameters": tool.parameters}}

@@ -24,7 +24,7 @@ from agentloop.parts import (
     part_to_dict,
 )
 from agentloop.shapes import as_dict
-from agentloop.wire.names import past_name
+from agentloop.wire.names import Names
 from agentloop.wire.quirks import Quirks
 
 __all__ = ["MessageWriter"]
@@ -37,11 +37,13 @@ _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 @dataclass(frozen=True, slots=True)
 class MessageWriter:
-    """What one message becomes depends on the message, the provider, and whether tools are offered; on nothing else,
-    so that what was sent once is sent as the same bytes again. `notes` collects what had to be left out."""
+    """What one message becomes depends on the message, the provider, whether tools are offered and how their names are
+    spelled; on nothing else, so that what was sent once is sent as the same bytes again. `notes` collects what had to
+    be left out."""
 
     provider: str
     quirks: Quirks
+    names: Names
     tools_offered: bool
     notes: list[str] = field(default_factory=list[str])
 
@@ -164,7 +166,7 @@ class MessageWriter:
         head = {"id": self.call_id(call.id)}
         if "custom" in extra:  # a custom tool's input is free text, not JSON
             return {**head, "type": "custom", **extra}
-        function = {"name": past_name(call.name), "arguments": arguments_to_send(call.arguments)}
+        function = {"name": self.names.to_wire(call.name), "arguments": arguments_to_send(call.arguments)}
         return {**head, "type": "function", "function": function, **extra}
 
 

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from agentloop.errors import ConfigError
-from agentloop.model import ModelRequest, Options, ToolSpec
-from agentloop.shapes import as_dict
-from agentloop.wire.names import offered_name
+from agentloop.model import ModelRequest, Options
+from agentloop.shapes import as_dict, as_list
+from agentloop.wire.names import Names, tool_name
 
-__all__ = ["FIELDS", "extra_body", "tool_choice", "tool_name"]
+__all__ = ["FIELDS", "extra_body", "tool_choice"]
 
 _NOT_IN_BODY = ("extra_body", "extra_headers")
 FIELDS = tuple(name for name in Options.__annotations__ if name not in _NOT_IN_BODY)
@@ -31,8 +31,10 @@ def extra_body(options: Options) -> dict[str, Any]:
 def tool_choice(request: ModelRequest) -> Any:
     """The choice as Chat Completions says it, or None. Raises ConfigError for one that this request cannot mean."""
     choice = request.tool_choice
-    if choice is None or not isinstance(choice, str):
-        return choice
+    if choice is None:
+        return None
+    if not isinstance(choice, str):
+        return _spelled(choice, Names.of(request.tools))
     if not request.tools:
         if choice in ("auto", "none"):  # what holds anyway; some servers refuse the word where there are no tools
             return None
@@ -44,11 +46,12 @@ def tool_choice(request: ModelRequest) -> Any:
         raise ConfigError(
             f"tool_choice={choice!r} is none of auto, none, required, nor a tool of the request ({names})"
         )
-    return {"type": "function", "function": {"name": offered_name(choice)}}
+    return _spelled({"type": "function", "function": {"name": choice}}, Names.of(request.tools))
 
 
-def tool_name(tool: ToolSpec | Mapping[str, Any]) -> str:
-    if not isinstance(tool, Mapping):
-        return tool.name
-    inner = as_dict(tool.get("function")) or as_dict(tool.get("custom")) or tool
-    return str(inner.get("name", ""))
+def _spelled(choice: Mapping[str, Any], names: Names) -> Mapping[str, Any]:
+    """The choice with the names that the tools have on the wire."""
+    allowed = as_dict(choice.get("allowed_tools"))
+    if not allowed:
+        return names.offer(choice)
+    return {**choice, "allowed_tools": {**allowed, "tools": [*map(names.offer, as_list(allowed.get("tools")))]}}

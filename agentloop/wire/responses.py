@@ -7,8 +7,9 @@ from types import MappingProxyType
 from typing import Literal
 
 from agentloop.model import ModelRequest, ModelResponse
-from agentloop.wire.dialect import Encoded
+from agentloop.wire.dialect import Assembler, Encoded
 from agentloop.wire.event_stream import EventAssembler
+from agentloop.wire.names import Names
 from agentloop.wire.origin import Origin
 from agentloop.wire.quirks import Quirks
 from agentloop.wire.responses_decode import ResponseReader
@@ -34,11 +35,15 @@ class ResponsesWire:
         return self._encoder.encode(request)
 
     def decode(self, body: bytes, request: ModelRequest) -> ModelResponse:
-        return self._reader.read(self._origin.object_of(body), history=request.messages)
+        return Names.of(request.tools).read(self._read(body, request))
 
-    def assembler(self, request: ModelRequest) -> EventAssembler:
+    def assembler(self, request: ModelRequest) -> Assembler:
         joiner = ItemJoiner(self._reader, request.messages)
-        return EventAssembler(joiner, self._origin, lambda body: self.decode(body, request))
+        assembler = EventAssembler(joiner, self._origin, lambda body: self._read(body, request))
+        return Names.of(request.tools).follow(assembler)
+
+    def _read(self, body: bytes, request: ModelRequest) -> ModelResponse:
+        return self._reader.read(self._origin.object_of(body), history=request.messages)
 
     def filtered(self, body: bytes) -> ModelResponse | None:
         return self._origin.filtered(body)

@@ -15,9 +15,10 @@ from agentloop.messages import AssistantMessage, Message
 from agentloop.model import ModelRequest, ToolSpec
 from agentloop.pairing import repair
 from agentloop.shapes import as_dict
+from agentloop.wire.carry import call_tag
 from agentloop.wire.codec import dumps
 from agentloop.wire.dialect import Encoded
-from agentloop.wire.names import offered_name
+from agentloop.wire.names import Names
 from agentloop.wire.offers import EncodedTools
 from agentloop.wire.options import FIELDS, extra_body, tool_choice
 from agentloop.wire.prefix import EncodedHistories
@@ -70,37 +71,40 @@ class RequestEncoder:
         if not repaired.messages and request.instructions is None:
             raise ConfigError("a request needs at least one message, or instructions")
         notes: list[str] = []
+        names = Names.of(request.tools)
         fields = self._fields(request, notes) | extra_body(request.options)
         writer = ItemWriter(
             self._provider,
             self._quirks,
+            names,
             tools_offered=bool(request.tools),
-            custom_calls=_custom_calls(repaired.messages),
+            custom_calls=self._custom_calls(repaired.messages),
         )
 
         def encode_message(message: Message) -> bytes:
             return dumps(writer.write(message), of=f"a {message.role} message")[1:-1]
 
-        head = self._head(request, fields)
+        head = self._head(request, names, fields)
         given = fields.pop("input", None)  # extra_body may replace what has a name of its own
         tail = b"," + dumps(fields, of="the options")[1:] if fields else b"}"
         if given is not None:
             return Encoded(head + dumps(given, of="extra_body['input']") + tail)
-        variant = bool(request.tools)
+        variant = (bool(request.tools), names.exceptions)
         body = self._histories.body(repaired.messages, variant, encode_message, head=head + b"[", tail=b"]" + tail)
         return Encoded(body, repaired.repairs, tuple(dict.fromkeys((*notes, *writer.notes))))
 
-    def _head(self, request: ModelRequest, fields: dict[str, Any]) -> bytes:
+    def _head(self, request: ModelRequest, names: Names, fields: dict[str, Any]) -> bytes:
         parts = [b'{"model":', dumps(fields.pop("model", self._model), of="the model's name")]
         if request.instructions is not None and "instructions" not in fields:
             parts += (b',"instructions":', dumps(request.instructions, of="the instructions"))
         if request.tools and "tools" not in fields:
-            tools = (
-                dumps(_tool_of(tool), of="a tool") if isinstance(tool, Mapping) else self._tools.encode(tool)
-                for tool in request.tools
-            )
-            parts += (b',"tools":[', b",".join(tools), b"]")
+            parts += (b',"tools":[', b",".join(self._offer(tool, names) for tool in request.tools), b"]")
         return b"".join((*parts, b',"input":'))
+
+    def _offer(self, tool: ToolSpec | Mapping[str, Any], names: Names) -> bytes:
+        if isinstance(tool, Mapping):
+            return dumps(_tool_of(names.offer(tool)), of="a tool")
+        return self._tools.encode(tool, names.to_wire(tool.name))
 
     def _fields(self, request: ModelRequest, notes: list[str]) -> dict[str, Any]:
         """All but model, instructions, tools and input. Raises ConfigError for what would change the reply's meaning
@@ -131,6 +135,17 @@ class RequestEncoder:
                 fields["stream_options"] = stream_options
         return fields
 
+    def _custom_calls(self, messages: tuple[Message, ...]) -> frozenset[str]:
+        """Ids of the calls that go back with free text: those that this provider made so."""
+        tag = call_tag("responses", self._provider)
+        return frozenset(
+            call.id
+            for message in messages
+            if isinstance(message, AssistantMessage)
+            for call in message.tool_calls
+            if call.vendor == tag and "custom" in call.extra
+        )
+
     def _add_storage(self, given: dict[str, Any], fields: dict[str, Any]) -> None:
         include: list[str] = []
         if self._quirks.stores:
@@ -143,16 +158,6 @@ class RequestEncoder:
             include.append("message.output_text.logprobs")
         if include:
             fields["include"] = include
-
-
-def _custom_calls(messages: tuple[Message, ...]) -> frozenset[str]:
-    return frozenset(
-        call.id
-        for message in messages
-        if isinstance(message, AssistantMessage)
-        for call in message.tool_calls
-        if "custom" in call.extra
-    )
 
 
 def _text(given: dict[str, Any]) -> dict[str, Any]:
@@ -178,8 +183,8 @@ def _choice(choice: Any) -> Any:
     return flat
 
 
-def _tool(tool: ToolSpec) -> dict[str, Any]:
-    return _function({"name": tool.name, "description": tool.description, "parameters": tool.parameters})
+def _tool(tool: ToolSpec, name: str) -> dict[str, Any]:
+    return _function({"name": name, "description": tool.description, "parameters": tool.parameters})
 
 
 def _tool_of(tool: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -195,7 +200,7 @@ def _tool_of(tool: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _function(function: Mapping[str, Any]) -> dict[str, Any]:
     """`strict` is said in any case: where it is missing, OpenAI makes every property required."""
-    out: dict[str, Any] = {"type": "function", "name": offered_name(str(function.get("name", "")))}
+    out: dict[str, Any] = {"type": "function", "name": function.get("name")}
     if function.get("description"):
         out["description"] = function["description"]
     return {**out, "parameters": function.get("parameters"), "strict": bool(function.get("strict"))}

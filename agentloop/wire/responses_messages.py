@@ -12,17 +12,21 @@ from agentloop.parts import FilePart, ImagePart, Part, ReasoningPart, RefusalPar
 from agentloop.shapes import as_dict
 from agentloop.wire.carry import ABILITIES, Carrier, without_restated
 from agentloop.wire.chat_messages import EMPTY_RESULT
-from agentloop.wire.names import past_name
+from agentloop.wire.names import Names
 from agentloop.wire.quirks import Quirks
 
 __all__ = ["ItemWriter"]
 
 
 class ItemWriter:
-    """What one message becomes depends on the message, the provider, whether tools are offered, and for a result on
-    whether its call is one of `custom_calls`; on nothing else. `notes` collects what had to be left out."""
+    """What one message becomes depends on the message, the provider, whether tools are offered and how their names are
+    spelled, and for a result on whether its call is one of `custom_calls`; on nothing else. `notes` collects what had
+    to be left out."""
 
-    def __init__(self, provider: str, quirks: Quirks, *, tools_offered: bool, custom_calls: Set[str]) -> None:
+    def __init__(
+        self, provider: str, quirks: Quirks, names: Names, *, tools_offered: bool, custom_calls: Set[str]
+    ) -> None:
+        self._names = names
         self._carrier = Carrier("responses", ABILITIES["responses"], provider)
         self._quirks = quirks
         self._tools_offered = tools_offered
@@ -77,13 +81,21 @@ class ItemWriter:
             case VendorPart():
                 return [part.value]
             case ToolCall():
-                return [_call(part)]
+                return [self._call(part)]
             case ReasoningPart(text) if text and self._quirks.returns_reasoning(
                 tools_offered=self._tools_offered, has_calls=bool(message.tool_calls)
             ):
                 return [_reasoning(text)]
             case _:
                 return []
+
+    def _call(self, call: ToolCall) -> dict[str, Any]:
+        head = {"call_id": call.id, "name": self._names.to_wire(call.name)}
+        extra = dict(call.extra)
+        if "custom" in extra:  # a custom tool's input is free text, not JSON
+            del extra["custom"]
+            return {"type": "custom_tool_call", **head, "input": call.arguments, **extra}
+        return {"type": "function_call", **head, "arguments": arguments_to_send(call.arguments), **extra}
 
 
 def _flushed(spoken: list[Any]) -> list[Any]:
@@ -107,15 +119,6 @@ def _reasoning(text: str) -> dict[str, Any]:
     number = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:24]
     content = [{"type": "reasoning_text", "text": text}]
     return {"type": "reasoning", "id": f"rs_{number}", "summary": [], "content": content}
-
-
-def _call(call: ToolCall) -> dict[str, Any]:
-    head = {"call_id": call.id, "name": past_name(call.name)}
-    extra = dict(call.extra)
-    if "custom" in extra:  # a custom tool's input is free text, not JSON
-        del extra["custom"]
-        return {"type": "custom_tool_call", **head, "input": call.arguments, **extra}
-    return {"type": "function_call", **head, "arguments": arguments_to_send(call.arguments), **extra}
 
 
 def _content(content: str | tuple[Part, ...]) -> str | list[Any]:

@@ -136,12 +136,11 @@ def test_a_dict_that_was_changed_is_sent_as_it_is_now(wire: ChatWire) -> None:
     assert b'"name":"g"' in wire.encode(request).body
 
 
-@pytest.mark.parametrize("name", ["", "db.query", "größe messen", "x" * 65, "a b", "f\n"])
-def test_a_name_that_servers_refuse_is_an_error_that_names_it(sent: Sent, name: str) -> None:
+@pytest.mark.parametrize("name", ["", "---", ". .", "\n"])
+def test_a_name_without_a_letter_or_digit_is_an_error_that_names_it(sent: Sent, name: str) -> None:
     with pytest.raises(ConfigError) as caught:
         sent(tools=(Spec(name),))
     assert repr(name) in str(caught.value)
-    assert "1 to 64" in str(caught.value)
 
 
 @pytest.mark.parametrize(

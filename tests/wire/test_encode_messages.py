@@ -130,7 +130,13 @@ def test_arguments_go_back_as_an_object(raw: str, value: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "past"), [("f", "f"), ("functions.get sites", "functions_get_sites"), ("", "_"), ("x" * 80, "x" * 64)]
+    ("name", "past"),
+    [
+        ("f", "f"),
+        ("functions.get sites", "functions__get_sites"),
+        ("", "tool_e3b0c442"),
+        ("x" * 80, "x" * 55 + "_d929cdee"),
+    ],
 )
 def test_a_name_the_model_made_up_is_sent_in_a_form_servers_take(name: str, past: str) -> None:
     turns = (AssistantMessage(None, (ToolCall("c1", name),)), ToolMessage("c1", "unknown tool"))
