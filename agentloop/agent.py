@@ -15,7 +15,7 @@ from agentloop.history.answers import Policy as TrimPolicy
 from agentloop.history.tokens import TokenCounter
 from agentloop.loop.actions import Decided
 from agentloop.loop.asking import Trimming
-from agentloop.loop.bindings import Accept, AfterTool, BeforeModel, Bindings
+from agentloop.loop.bindings import Accept, AfterTool, BeforeModel, BeforeTool, Bindings
 from agentloop.loop.drive import Driver
 from agentloop.loop.limits import Limits
 from agentloop.loop.reader import reader_tool
@@ -55,6 +55,7 @@ class AgentSettings(TypedDict, total=False):
     on_prefix_change "warn" (default), "error" or "ignore": when a request does not begin as the one before did, so that
                      the provider's prompt cache is lost; cuts by `trim` do not count
     before_model     functions of a request that return the request to send, in order
+    before_tool      functions of a call, in order, before it counts as started
     after_tool       functions of a call and its result that return the result to keep, in order
     approval_key     bytes; then a permission counts only with a digest signed by this key (see `Run.digest`)
     on_progress      called with a call and a text whenever a tool reports progress, in the tool's thread
@@ -78,6 +79,7 @@ class AgentSettings(TypedDict, total=False):
     counter: TokenCounter | None
     on_prefix_change: Literal["warn", "error", "ignore"]
     before_model: Iterable[BeforeModel]
+    before_tool: Iterable[BeforeTool]
     after_tool: Iterable[AfterTool]
     approval_key: bytes | None
     on_progress: Callable[[ToolCall, str], None] | None
@@ -117,6 +119,7 @@ class _Bundle(Generic[M]):
             policy=settings.get("policy"),
             accept=settings.get("accept"),
             before_model=tuple(settings.get("before_model", ())),
+            before_tool=tuple(settings.get("before_tool", ())),
             after_tool=tuple(settings.get("after_tool", ())),
             on_prefix_change=settings.get("on_prefix_change", "warn"),
             max_parallel=settings.get("max_parallel", 8),

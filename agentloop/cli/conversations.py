@@ -53,9 +53,10 @@ def report(result: RunResult, provider: str) -> dict[str, Any]:
     """A result for programs: messages in the form in which Chat Completions takes them, and `error` when the run did
     not answer."""
     from agentloop.wire.chat_messages import MessageWriter
+    from agentloop.wire.names import Names
     from agentloop.wire.quirks import Quirks
 
-    writer = MessageWriter(provider, Quirks(reasoning="always"), tools_offered=True)
+    writer = MessageWriter(provider, Quirks(reasoning="always"), Names(), tools_offered=True)
     out: dict[str, Any] = {
         "status": result.status,
         "text": result.text,

@@ -69,8 +69,10 @@ def ledger(view: Sequence[Message], meter: Meter, *, last_cut: Cut | None = None
             LedgerRow("message", _name(message), tokens, start + at)
             for at, (message, tokens) in enumerate(zip(group, shares, strict=True))
         ]
-    known = meter.known(parts.messages)
-    return Ledger(tuple(rows), meter.count(view) if view else 0, *known, last_cut)
+    known_messages, known_tokens = meter.known(parts.messages)
+    # A counter builds on a report only for what was added to it; here the whole of it may be reported.
+    total = known_tokens if known_messages == len(view) else meter.count(view)
+    return Ledger(tuple(rows), total, known_messages, known_tokens, last_cut)
 
 
 def _head_rows(meter: Meter) -> list[LedgerRow]:

@@ -36,11 +36,11 @@ class Trimming:
     def of(
         policy: Policy | None, context_limit: int | None, reserve: int, counter: TokenCounter | None
     ) -> Trimming | None:
-        """None when there is nothing to keep to."""
+        """None when there is nothing to keep to, and no counter that wants to learn."""
         check_limits(context_limit, reserve)
-        if policy is None and context_limit is None:
-            if reserve:
-                raise ConfigError("reserve= needs context_limit=: it is kept free of that")
+        if reserve and policy is None and context_limit is None:
+            raise ConfigError("reserve= needs context_limit=: it is kept free of that")
+        if policy is None and context_limit is None and counter is None:
             return None
         return Trimming(policy, context_limit, reserve, counter or EstimateCounter())
 

@@ -18,10 +18,11 @@ from agentloop.tools.context import ToolContext
 from agentloop.tools.policy import Allow, Decision, Policy, ToolRequest, decide
 from agentloop.tools.toolbox import Prepared, Toolbox, prepare
 
-__all__ = ["Accept", "AfterTool", "BeforeModel", "Bindings"]
+__all__ = ["Accept", "AfterTool", "BeforeModel", "BeforeTool", "Bindings"]
 
 Accept: TypeAlias = Callable[[RunResult], "str | Awaitable[str | None] | None"]
 BeforeModel: TypeAlias = Callable[[ModelRequest], ModelRequest | Awaitable[ModelRequest]]
+BeforeTool: TypeAlias = Callable[[ToolCall], "Awaitable[None] | None"]
 AfterTool: TypeAlias = Callable[[ToolCall, ToolResult], ToolResult | Awaitable[ToolResult]]
 
 M = TypeVar("M")
@@ -29,8 +30,9 @@ M = TypeVar("M")
 
 @dataclass(frozen=True, slots=True)
 class Bindings(Generic[M]):
-    """`before_model` and `after_tool` are called in order, and each gets what the one before it returned. `clock` gives
-    seconds that only rise. `summariser` answers requests for summaries; None leaves them to `model`."""
+    """`before_model` and `after_tool` are called in order, and each gets what the one before it returned. What stands
+    before an action is called before the machine is told that it started: nothing has happened when it raises. `clock`
+    gives seconds that only rise. `summariser` answers requests for summaries; None leaves them to `model`."""
 
     model: M
     toolbox: Toolbox
@@ -38,6 +40,7 @@ class Bindings(Generic[M]):
     policy: Policy | None = None
     accept: Accept | None = None
     before_model: tuple[BeforeModel, ...] = ()
+    before_tool: tuple[BeforeTool, ...] = ()
     after_tool: tuple[AfterTool, ...] = ()
     on_prefix_change: Literal["warn", "error", "ignore"] = "warn"
     max_parallel: int = 8

@@ -87,10 +87,10 @@ class Driver:
                 assert isinstance(action, Stop)
 
     def _ask(self, action: Ask) -> Iterator[RunEvent]:
-        yield from self._tell(Started(action.key))
         request = replace(action.request, cancel=self.cancel)
         for hook in self.bindings.before_model:
             request = wait_for(hook(request))
+        yield from self._tell(Started(action.key))
         moved = self.bindings.judge_prefix(self.run, request) if action.purpose == "step" else None
         if moved and self.bindings.on_prefix_change == "error":
             yield from self._tell(Failed(action.key, ModelError(moved)))
@@ -128,13 +128,13 @@ class Driver:
 
     def _execute(self, batch: Sequence[Execute]) -> Iterator[RunEvent]:
         if len(batch) == 1:
-            yield from self._tell(Started(batch[0].key))
+            yield from self._start(batch[0])
             yield from self._tell(Finished(batch[0].key, self._run_tool(batch[0])))
             return
         finished: queue.SimpleQueue[tuple[str, ToolResult] | None] = queue.SimpleQueue()
         gate = threading.Semaphore(self.bindings.max_parallel)
         for action in batch:
-            yield from self._tell(Started(action.key))
+            yield from self._start(action)
             work = (contextvars.copy_context().run, self._work, action, gate, finished)
             threading.Thread(target=work[0], args=work[1:], daemon=True, name=f"tool-{action.call.name}").start()
         forget = self.cancel.on_cancel(lambda: finished.put(None))
@@ -146,6 +146,11 @@ class Driver:
                 yield from self._tell(Finished(*done))
         finally:
             forget()
+
+    def _start(self, action: Execute) -> Iterator[RunEvent]:
+        for hook in self.bindings.before_tool:
+            wait_for(hook(action.call))
+        yield from self._tell(Started(action.key))
 
     def _work(
         self, action: Execute, gate: threading.Semaphore, finished: queue.SimpleQueue[tuple[str, ToolResult] | None]

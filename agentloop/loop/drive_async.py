@@ -107,11 +107,11 @@ class AsyncDriver:
             self._waiting.uncancel()
 
     async def _ask(self, action: Ask) -> AsyncGenerator[RunEvent, None]:
-        for event in self._tell(Started(action.key)):
-            yield event
         request = replace(action.request, cancel=self.cancel)
         for hook in self.bindings.before_model:
             request = await _settled(hook(request))
+        for event in self._tell(Started(action.key)):
+            yield event
         moved = self.bindings.judge_prefix(self.run, request) if action.purpose == "step" else None
         if moved and self.bindings.on_prefix_change == "error":
             for event in self._tell(Failed(action.key, ModelError(moved))):
@@ -168,6 +168,8 @@ class AsyncDriver:
         tasks: dict[asyncio.Task[ToolResult], str] = {}
         try:
             for action in batch:
+                for hook in self.bindings.before_tool:
+                    await _settled(hook(action.call))
                 for event in self._tell(Started(action.key)):
                     yield event
                 tasks[asyncio.create_task(self._run_tool(action, gate))] = action.key

@@ -86,7 +86,8 @@ class Run:
         return self._state.status
 
     def context(self) -> Ledger:
-        """Tokens of the next request by instruction, tool schema and message, known and estimated."""
+        """Tokens by instruction, tool schema and message, known and estimated: of the request that is wanted next, or
+        else of the one that was sent last."""
         return self._asking.ledger()
 
     def moved(self, request: ModelRequest) -> str | None:

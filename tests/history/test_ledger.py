@@ -40,5 +40,13 @@ def test_what_the_provider_reported_is_told_from_what_is_estimated():
     assert found.estimated_tokens == found.total - 77 > 0
 
 
+def test_a_request_that_was_reported_as_a_whole_has_that_total():
+    meter = Meter(EstimateCounter())
+    sent = [UserMessage("hi")]
+    meter.observe(sent, Usage(input_tokens=77), provider="p", model="m")
+    found = ledger(sent, meter)
+    assert (found.total, found.known_tokens, found.estimated_tokens) == (77, 77, 0)
+
+
 def test_an_empty_view_has_no_message_rows(words: Any):
     assert ledger([], Meter(words)).rows == ()

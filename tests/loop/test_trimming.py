@@ -11,6 +11,7 @@ import pytest
 from agentloop import Agent, Session, tool
 from agentloop.errors import ConfigError, ContextOverflow
 from agentloop.history.shorten import ShortenToolResults
+from agentloop.history.tokens import EstimateCounter
 from agentloop.history.trim import KeepLast, Summarise, TokenBudget
 from agentloop.messages import AssistantMessage, Message, UserMessage
 from agentloop.model import ModelRequest, ModelResponse, Usage
@@ -213,3 +214,10 @@ def test_the_context_of_a_session_is_told_by_message_and_tool():
     session = Session(Agent(ScriptedModel(["fine"]), tools=[nothing], instructions="be brief"))
     session.run("hello there")
     assert [row.name for row in session.context().rows] == ["instructions", "nothing", "user"]
+
+
+def test_a_counter_learns_also_where_nothing_is_trimmed():
+    reply = ModelResponse(AssistantMessage("fine"), usage=Usage(input_tokens=77, output_tokens=1, requests=1))
+    session = Session(Agent(ScriptedModel([reply]), counter=EstimateCounter()))
+    session.run("hello there")
+    assert (session.context().total, session.context().known_tokens) == (77, 77)
