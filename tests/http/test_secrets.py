@@ -160,7 +160,7 @@ def test_the_key_is_in_no_error_and_no_log(
 @pytest.mark.parametrize("where", WHERES, ids=lambda where: "-".join(where))
 def test_the_key_is_in_no_repr_of_the_client(where: dict[str, Any]) -> None:
     with Client(**{"base_url": "http://127.0.0.1:9/v1", "model": "m", **where}) as client:
-        shown = f"{client!r} {vars(client)} {client.base_url} {client._endpoint!r} {client.provider}"
+        shown = f"{client!r} {vars(client)} {vars(client._driver)} {client.base_url} {client.provider}"
     assert "SECRET" not in shown
 
 
