@@ -41,7 +41,7 @@ test: check ## lint, types, tests
 	$(PY) -m pytest
 
 fuzz: $(DEV) ## mutated recordings of real servers, for a few minutes
-	FUZZ_EXAMPLES=20000 $(PY) -m pytest tests/wire/test_fuzz.py
+	FUZZ_EXAMPLES=20000 $(PY) -m pytest tests/wire/test_fuzz.py tests/wire/test_events_fuzz.py
 
 $(PEERS): tests/mock_peers/requirements.txt
 	$(PYTHON) -m venv .venvs/mock-peers

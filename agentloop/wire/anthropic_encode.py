@@ -62,6 +62,7 @@ class RequestEncoder:
             raise ConfigError("a request needs at least one message that is not a system message")
         opening = b"[" + _OPENING[role_of(messages[0])]
         if role_of(messages[0]) == "assistant":  # a history must begin with the user
+            notes.append("a user turn was put before the model's, which cannot be the first")
             opening = b"[" + _OPENING["user"] + NOTHING + b"]}," + opening[1:]
         variant = (bool(request.tools), names.exceptions)
         body = self._histories.body(messages, variant, writer.write, head=head + opening, tail=b"]}]" + tail)

@@ -40,6 +40,7 @@ class Quirks:
 
     - `stores`: the server keeps replies unless it is told not to, so requests say `store: false` and ask for encrypted
       reasoning, which goes back in its place.
+    - `tells_cuts`: a reply that hit its bound says so. Otherwise one that is as long as the bound counts as cut.
     - `calls_together`: the calls of a turn come last, since an item between two calls would split the turn.
 
     Only on the Anthropic wire:
@@ -76,6 +77,7 @@ class Quirks:
     single_system: bool = False
     alternate_roles: bool = False
     stores: bool = False
+    tells_cuts: bool = True
     calls_together: bool = False
     anthropic_version: str = "2023-06-01"
     default_max_tokens: int | None = None
@@ -241,6 +243,7 @@ _ROWS = (
     Quirks(
         name="llama.cpp-responses",
         wire="responses",
+        tells_cuts=False,  # the status is always "completed"
         base_url="http://localhost:8080/v1",
         base_url_env="LLAMA_CPP_BASE_URL",
         key_env="LLAMA_CPP_API_KEY",

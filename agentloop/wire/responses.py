@@ -29,7 +29,7 @@ class ResponsesWire:
     def __init__(self, model: str, provider: str, quirks: Quirks) -> None:
         self._origin = Origin(provider, model)
         self._encoder = RequestEncoder(model, provider, quirks)
-        self._reader = ResponseReader(self._origin)
+        self._reader = ResponseReader(self._origin, quirks.tells_cuts)
 
     def encode(self, request: ModelRequest) -> Encoded:
         return self._encoder.encode(request)
@@ -38,12 +38,12 @@ class ResponsesWire:
         return Names.of(request.tools).read(self._read(body, request))
 
     def assembler(self, request: ModelRequest) -> Assembler:
-        joiner = ItemJoiner(self._reader, request.messages)
+        joiner = ItemJoiner(self._reader, request)
         assembler = EventAssembler(joiner, self._origin, lambda body: self._read(body, request))
         return Names.of(request.tools).follow(assembler)
 
     def _read(self, body: bytes, request: ModelRequest) -> ModelResponse:
-        return self._reader.read(self._origin.object_of(body), history=request.messages)
+        return self._reader.read(self._origin.object_of(body), request)
 
     def filtered(self, body: bytes) -> ModelResponse | None:
         return self._origin.filtered(body)

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from agentloop.messages import AssistantMessage, Message
-from agentloop.model import FinishReason, ModelResponse, Usage
+from agentloop.messages import AssistantMessage
+from agentloop.model import FinishReason, ModelRequest, ModelResponse, Usage
 from agentloop.parts import Part, ReasoningPart, RefusalPart, TextPart, ToolCall, VendorPart
 from agentloop.repairs import Repair
 from agentloop.shapes import as_dict, as_int, as_list, as_text
@@ -30,9 +30,10 @@ class ResponseReader:
     """Reads the replies of one model of one provider."""
 
     origin: Origin
+    tells_cuts: bool = True
 
-    def read(self, body: dict[str, Any], *, history: Sequence[Message]) -> ModelResponse:
-        """A reply to `history` from its body.
+    def read(self, body: dict[str, Any], request: ModelRequest) -> ModelResponse:
+        """A reply to a request from its body.
 
         Raises StatusError for an error in the body, with what had arrived as its partial reply, and ProtocolError when
         there is no output.
@@ -41,8 +42,11 @@ class ResponseReader:
         notes: list[str] = []
         parts = self._parts(body, notes)
         finish, word = _finish(body, parts, notes)
+        if word == "completed" and not self.tells_cuts and _fills(body, request.options.get("max_tokens")):
+            notes.append("a reply as long as its bound was read as cut")
+            finish = "length"
         whole = finish not in ("length", "content_filter")
-        message, repairs = read_turn(parts, history, whole=whole)
+        message, repairs = read_turn(parts, request.messages, whole=whole)
         return self._response(body, message, finish, word, notes, repairs)
 
     def cut(self, body: dict[str, Any]) -> ModelResponse:
@@ -151,6 +155,11 @@ def _finish(body: dict[str, Any], parts: Sequence[Part], notes: list[str]) -> tu
         notes.append(f"finish reason {word[:50]!r} was read as other")
         return "other", word
     return finish, word
+
+
+def _fills(body: dict[str, Any], bound: int | None) -> bool:
+    written = as_int(as_dict(body.get("usage")).get("output_tokens"))
+    return bound is not None and written is not None and written >= bound
 
 
 def _usage(usage: dict[str, Any]) -> Usage:

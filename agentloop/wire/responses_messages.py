@@ -62,11 +62,8 @@ class ItemWriter:
         spoken: list[Any] = []  # what the next message item holds
         for part in parts:
             match part:
-                case TextPart():
+                case TextPart() | RefusalPart():  # not every server knows a refusal, and every one takes text
                     spoken += [_output_text(part.text)] if part.text else []
-                    continue
-                case RefusalPart():
-                    spoken.append({"type": "refusal", "refusal": part.text})
                     continue
                 case _:
                     items += _flushed(spoken)

@@ -7,12 +7,18 @@ names.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from agentloop.messages import Message
-from agentloop.model import ModelEvent, ModelResponse, ReasoningDelta, RefusalDelta, TextDelta, ToolCallDelta
+from agentloop.model import (
+    ModelEvent,
+    ModelRequest,
+    ModelResponse,
+    ReasoningDelta,
+    RefusalDelta,
+    TextDelta,
+    ToolCallDelta,
+)
 from agentloop.shapes import as_dict, as_text
 from agentloop.wire.responses_decode import ResponseReader
 
@@ -55,11 +61,11 @@ class _Item:
 
 
 class ItemJoiner:
-    """One reply to `history`; see `Joiner`."""
+    """One reply to a request; see `Joiner`."""
 
-    def __init__(self, reader: ResponseReader, history: Sequence[Message]) -> None:
+    def __init__(self, reader: ResponseReader, request: ModelRequest) -> None:
         self._reader = reader
-        self._history = history
+        self._request = request
         self._response: dict[str, Any] = {}
         self._items: list[_Item] = []
         self._places: dict[int | str, _Item] = {}  # by output_index and by item id
@@ -136,7 +142,7 @@ class ItemJoiner:
         body.setdefault("status", kind.rpartition(".")[2])
         if response.get("output"):
             body["output"] = response["output"]
-        return self._reader.read(body, history=self._history)
+        return self._reader.read(body, self._request)
 
     def _body(self) -> dict[str, Any]:
         return {**self._response, "output": [item.to_dict() for item in self._items]}

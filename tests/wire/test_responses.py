@@ -284,6 +284,15 @@ def test_the_keys_of_a_call_that_are_not_known_go_back_to_the_same_provider_only
     assert both == [{**CALL, "namespace": "n"}, CALL]
 
 
+@pytest.mark.parametrize(("bound", "reason"), [(30, "length"), (31, "stop"), (None, "stop")])
+def test_a_server_that_tells_no_cut_is_not_believed_at_the_bound(bound: int | None, reason: str) -> None:
+    llama = ResponsesWire("m", "llama.cpp-responses", preset("llama.cpp-responses"))
+    body = {"status": "completed", "output": [said(text("x"))], "usage": {"input_tokens": 1, "output_tokens": 30}}
+    request = ModelRequest((HI,), options={"max_tokens": bound})
+    assert llama.decode(json.dumps(body).encode(), request).finish_reason == reason
+    assert WIRE.decode(json.dumps(body).encode(), request).finish_reason == "stop"
+
+
 def test_a_failed_reply_is_an_error_with_what_came() -> None:
     error = {"code": "rate_limit_exceeded", "message": "Slow down"}
     with pytest.raises(RateLimited, match="Slow down") as caught:

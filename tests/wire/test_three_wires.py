@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from agentloop import Agent, AsyncAgent, AsyncClient, Client, RunResult, tool
 from agentloop.history import ServerCounter
 from agentloop.messages import AssistantMessage, Message, ToolMessage, UserMessage, messages_from
-from agentloop.mock import MockProvider
+from agentloop.mock import MockProvider, Reply
 from agentloop.mock.anthropic_checks import check_messages_request
 from agentloop.mock.checks import check_chat_request
 from agentloop.mock.demo import convert_temperature, get_weather
@@ -202,6 +202,19 @@ def test_a_conversation_goes_on_on_another_wire(first: str, second: str) -> None
         with Client(mock.base_url, model=mock.model, wire=second) as other:
             result = Agent(other, tools=TOOLS).run("And in Paris?", messages=begun.messages)
     assert (result.status, result.text) == ("answered", "In Paris it is 14.0 °C and cloudy.")
+
+
+def test_a_pause_is_followed_by_one_more_call_with_the_turn_as_it_is() -> None:
+    replies = iter([Reply("Searching.", finish="pause"), Reply(" Found it.")])
+    with (
+        MockProvider(lambda question: next(replies)) as mock,
+        Client(mock.base_url, model="m", wire="anthropic") as client,
+    ):
+        result = Agent(client).run("Search")
+    assert (result.status, result.steps) == ("answered", 2)
+    assert mock.requests[1].json["messages"][1:] == [
+        {"role": "assistant", "content": [{"type": "text", "text": "Searching."}]}
+    ]
 
 
 # --- moving a history ------------------------------------------------------------------------------------------------
