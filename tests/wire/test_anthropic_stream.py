@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from agentloop.errors import ModelError, ProtocolError, ServerError, StreamInterrupted
+from agentloop.errors import ModelError, ProtocolError, ServerError, StatusError, StreamInterrupted
 from agentloop.messages import ToolMessage, UserMessage
 from agentloop.model import (
     ModelEvent,
@@ -209,6 +209,20 @@ def test_a_null_error_is_none() -> None:
 
 def test_an_event_that_is_no_json_is_told_with_its_beginning() -> None:
     assert "<html>" in str(failure(BEGIN, b"data: <html>\n\n", kind=ProtocolError))
+
+
+def test_a_body_of_comments_alone_is_a_broken_stream() -> None:
+    error = failure(b": still working on it\n\n", kind=StreamInterrupted)
+    assert (error.partial, error.retryable) == (None, True)
+
+
+@pytest.mark.parametrize("data", [b"[1]", b'"x"', b"3"])
+def test_an_event_that_is_json_but_no_object_is_told(data: bytes) -> None:
+    assert "is JSON, but no object" in str(failure(BEGIN, b"data: " + data + b"\n\n", kind=ProtocolError))
+
+
+def test_an_error_event_may_be_plain_text() -> None:
+    assert "out of memory" in str(failure(BEGIN, b"event: error\ndata: out of memory\n\n", kind=StatusError))
 
 
 def test_a_body_that_is_no_stream_is_read_as_a_whole_reply() -> None:

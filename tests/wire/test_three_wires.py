@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentloop import Agent, AsyncAgent, AsyncClient, Client, RunResult, tool
@@ -245,6 +245,23 @@ def test_what_two_wires_can_say_survives_the_way_there_and_back(parts: list[list
     back = convert(there.messages, to="chat")
     assert (back.messages, there.losses, back.losses) == (messages, (), ())
     assert all(a is b for a, b in zip(back.messages, messages, strict=True))
+
+
+@pytest.mark.parametrize("name", NAMES)
+@settings(max_examples=50, deadline=None)
+@given(messages=HISTORIES.map(lambda parts: tuple(message for part in parts for message in part)), cuts=st.data())
+def test_what_was_sent_before_never_changes_a_body(
+    name: str, messages: tuple[Message, ...], cuts: st.DataObject
+) -> None:
+    kinds: dict[str, Any] = {"chat": ChatWire, "responses": ResponsesWire, "anthropic": AnthropicWire}
+    used = kinds[name]("m", "p", ROW)
+    for _ in range(4):
+        start = cuts.draw(st.integers(0, len(messages) - 1))
+        part = messages[start : cuts.draw(st.integers(start + 1, len(messages)))]
+        request = ModelRequest((*part, UserMessage("go on")))
+        body = used.encode(request).body
+        assert body == kinds[name]("m", "p", ROW).encode(request).body
+        assert CHECKS[name](json.loads(body)) is None
 
 
 @pytest.mark.parametrize(
