@@ -118,7 +118,7 @@ class EventAssembler:
         if self._unread is None:
             raise self._origin.interrupted("without its last event")
         body = b"".join(self._unread)
-        if all(line.startswith(b":") for line in body.splitlines() if line):
+        if all(line.startswith(b":") for line in body.splitlines() if line.strip()):
             raise self._origin.interrupted("before its first event")
         response = self._decode(body)
         self.finished = True
