@@ -7,7 +7,7 @@ DEV    := $(VENV)/.dev
 PEERS  := .venvs/mock-peers/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help fmt check test fuzz demo check-mock live soak bench-self bench clean
+.PHONY: help fmt check test fuzz demo curl check-mock live soak bench-self bench clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -27,6 +27,9 @@ $(DEV): pyproject.toml $(STAMP)
 
 demo: $(STAMP) ## run an agent against the built-in mock provider (no key, no network)
 	@$(PY) -m agentloop run "What is the weather in Tokyo, in Fahrenheit?" --mock --demo-tools
+
+curl: $(STAMP) ## the walkthrough of curl/README.md, by default against the built-in mock provider
+	@sh curl/all.sh
 
 fmt: $(DEV) ## format the code and mend what ruff can
 	$(PY) -m ruff format .
