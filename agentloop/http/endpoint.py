@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib.util import find_spec
-from typing import TypedDict
+from typing import Literal, TypedDict
 
 import httpx
 
@@ -31,6 +31,8 @@ class ClientSettings(TypedDict, total=False):
     provider         a known provider's name, which gives its quirks; any other text is only shown
     quirks           how the server deviates, or the name of a known provider; by default told from the base URL
     wire             the dialect: "chat", "responses" or "anthropic", or an object of yours; by default the quirks' own
+    tool_protocol    "native", or "text" for models without tool calls: tools are described in the instructions, and
+                     calls are read from the text; by default the quirks' own
     extra_headers    sent with each request; they win over the client's own
     retry            None for a single try
     timeouts         by meaning, see `Timeouts`
@@ -43,6 +45,7 @@ class ClientSettings(TypedDict, total=False):
     provider: str | None
     quirks: Quirks | str | None
     wire: str | Wire | None
+    tool_protocol: Literal["native", "text"] | None
     extra_headers: Mapping[str, str] | None
     retry: RetryPolicy | None
     timeouts: Timeouts
@@ -99,6 +102,7 @@ def open_endpoint(
     provider: str | None = None,
     quirks: Quirks | str | None = None,
     wire: str | Wire | None = None,
+    tool_protocol: Literal["native", "text"] | None = None,
     extra_headers: Mapping[str, str] | None = None,
     retry: RetryPolicy | None = RetryPolicy(),  # noqa: B008 # frozen
     timeouts: Timeouts = Timeouts(),  # noqa: B008 # frozen
@@ -119,6 +123,7 @@ def open_endpoint(
     if key is None and not any(is_sensitive(header) for header in extra):
         _refuse_missing_key(url, row)
     dialect = _open_wire(wire or row.wire, model, name, row) if isinstance(wire, str | None) else wire
+    dialect = _with_protocol(dialect, tool_protocol or row.tool_protocol)
     bare = url.copy_with(username=None, password=None)
     return Endpoint(
         provider=name,
@@ -197,6 +202,16 @@ def _open_wire(name: str, model: str, provider: str, row: Quirks) -> Wire:
         case _:
             raise ConfigError(f"unknown wire {name!r}: there are 'chat', 'responses' and 'anthropic'")
     return Dialect(model, provider, row)
+
+
+def _with_protocol(wire: Wire, protocol: str) -> Wire:
+    if protocol == "native":
+        return wire
+    if protocol != "text":
+        raise ConfigError(f'tool_protocol is "native" or "text", not {protocol!r}')
+    from agentloop.wire.text_tools import TextToolsWire
+
+    return TextToolsWire(wire)
 
 
 # --- headers ---------------------------------------------------------------------------------------------------------

@@ -33,6 +33,7 @@ class Quirks:
     - `call_ids`: "nine" for servers that take only ids of nine letters and digits; others are mapped on the way out.
     - `strict_schema`: function tools may say `strict: true`.
     - `stream_usage`: a stream is asked for its usage (`stream_options.include_usage`).
+    - `tool_protocol`: "text" for models that know no tools: these are described in the instructions.
     - `single_system`: all system messages are joined into one at the front. `alternate_roles`: neighbours with the
       same role, user or assistant without calls, are joined. Chat templates of small models may need either.
 
@@ -74,6 +75,7 @@ class Quirks:
     call_ids: Literal["any", "nine"] = "any"
     strict_schema: bool = False
     stream_usage: bool = True
+    tool_protocol: Literal["native", "text"] = "native"
     single_system: bool = False
     alternate_roles: bool = False
     stores: bool = False
