@@ -20,19 +20,17 @@ trap 'test -z "$mock" || kill "$mock"; rm -rf "$WORK"' EXIT
 trap 'exit 130' INT TERM
 
 if [ -z "${AGENTLOOP_BASE_URL:-}" ]; then
-  python=${AGENTLOOP_PYTHON:-../../.venv/bin/python}
-  "$python" -c 'import agentloop, click' 2>/dev/null || {
-    echo "the mock provider is not set up: run 'make curl' once, or set AGENTLOOP_BASE_URL and AGENTLOOP_MODEL" >&2
-    exit 2
-  }
   if [ -f mock.sh ]; then . ./mock.sh; fi # what this step wants of it
   mkfifo "$WORK/mock"
   # shellcheck disable=SC2086 # the options are several words
-  "$python" -m agentloop mock ${MOCK_OPTIONS:-} >"$WORK/mock" 2>/dev/null &
+  "${AGENTLOOP_PYTHON:-../../.venv/bin/python}" -m agentloop mock ${MOCK_OPTIONS:-} >"$WORK/mock" 2>/dev/null &
   mock=$!
   exec 9<"$WORK/mock" # stays open, or the mock could not write to it
-  read -r line <&9    # its first line is "base URL: http://127.0.0.1:PORT/v1"
-  AGENTLOOP_BASE_URL=${line#base URL: }
+  read -r line <&9 || {
+    echo "the mock provider is not set up: run 'make curl' once, or set AGENTLOOP_BASE_URL and AGENTLOOP_MODEL" >&2
+    exit 2
+  }
+  AGENTLOOP_BASE_URL=${line#base URL: } # its first line is "base URL: http://127.0.0.1:PORT/v1"
   AGENTLOOP_MODEL=agentloop-mock-rules
   export AGENTLOOP_BASE_URL AGENTLOOP_MODEL
 fi

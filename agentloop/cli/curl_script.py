@@ -13,7 +13,7 @@ from agentloop.cli.curl_line import CurlCall
 from agentloop.cli.shell_words import Variable, Word, filled, plain
 from agentloop.errors import AgentLoopError, ConfigError
 from agentloop.http.curl import variable_for
-from agentloop.http.secrets import is_sensitive, redact_text
+from agentloop.http.secrets import holds_key, is_sensitive
 from agentloop.shapes import as_dict
 
 __all__ = ["script", "without_keys"]
@@ -36,8 +36,7 @@ def without_keys(call: CurlCall) -> CurlCall:
             found.append(secret)
             value = (f"{scheme}{blank}", Variable(variable_for(name, call.host)))
         headers.append((name, value))
-    body = plain(call.body or ())
-    if redact_text(body, found) != redact_text(body):
+    if holds_key(plain(call.body or ()), found):
         raise ConfigError("the body holds the key itself, which a script must not show: take it out of the text")
     login = None if call.login is None else (_LOGIN,)
     return replace(call, url=_url_without_keys(call), headers=headers, login=login)
@@ -61,8 +60,9 @@ def _url_without_keys(call: CurlCall) -> Word:
 def script(call: CurlCall) -> str:
     """A script that sends the same call. No key is in it."""
     hidden = without_keys(call)
-    code = (_client_script(hidden) if not hidden.insecure and hidden.login is None else None) or _httpx_script(hidden)
-    return ("import os\n" if "os.environ" in code else "") + code
+    plainly = hidden.insecure or hidden.follow or hidden.login is not None
+    code = (None if plainly else _client_script(hidden)) or _httpx_script(hidden)
+    return "import os\n" + code if "os.environ" in code else code.lstrip("\n")
 
 
 # --- with the client -------------------------------------------------------------------------------------------------
@@ -78,7 +78,8 @@ def _client_script(call: CurlCall) -> str | None:
     for named in (True, False):
         ask = _ask(body, named=named)
         if _sends_the_same(call, plain(base), body, ask):
-            return _client_code(call, base, body, ask)
+            bound = {"seconds": call.seconds} if call.seconds else {}
+            return _client_code(call, base, body, ask | bound)
     return None
 
 

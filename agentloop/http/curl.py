@@ -17,7 +17,8 @@ from urllib.parse import unquote_plus
 import httpx
 
 from agentloop.errors import ConfigError
-from agentloop.http.secrets import SHORTEST, is_sensitive, redact_text
+from agentloop.http.proxies import is_loopback
+from agentloop.http.secrets import SHORTEST, holds_key, is_sensitive
 from agentloop.wire.quirks import PRESETS
 
 __all__ = ["as_curl", "curl_variables", "variable_for"]
@@ -65,9 +66,9 @@ def variable_for(name: str, host: str) -> str:
     known for, for anything else its own name."""
     if name.lower() not in _KEY_NAMES:
         return re.sub(r"\W", "_", name.upper(), flags=re.ASCII)
-    rows = (row for row in PRESETS.values() if row.key_env and row.base_url)
-    known = next((row.key_env for row in rows if httpx.URL(row.base_url or "").host == host), None)
-    return known or "AGENTLOOP_API_KEY"
+    rows = PRESETS.values() if not is_loopback(host) else ()  # several providers serve on the same machine
+    known = (row.key_env for row in rows if row.base_url and httpx.URL(row.base_url).host == host)
+    return next(known, None) or "AGENTLOOP_API_KEY"
 
 
 def _command(lines: Sequence[str]) -> str:
@@ -142,8 +143,7 @@ class _Keys:
         return _word(*pieces)
 
     def refuse_in(self, body: bytes) -> None:
-        text = body.decode("utf-8", "replace")
-        if redact_text(text, self._variables) != redact_text(text):
+        if holds_key(body.decode("utf-8", "replace"), self._variables):
             raise ConfigError("the body holds the key itself, which a curl line must not show: take it out of the text")
 
 

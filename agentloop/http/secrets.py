@@ -11,7 +11,7 @@ from urllib.parse import quote, quote_plus, urlsplit, urlunsplit
 
 from agentloop.errors import ConfigError
 
-__all__ = ["MASK", "Secret", "is_sensitive", "read_key", "redact_headers", "redact_text", "redact_url"]
+__all__ = ["MASK", "Secret", "holds_key", "is_sensitive", "read_key", "redact_headers", "redact_text", "redact_url"]
 
 MASK = "***"
 SHORTEST = 8  # a known key below this length ("EMPTY", "x") is no secret, and replacing it would wreck texts
@@ -113,6 +113,11 @@ def redact_text(text: str, secrets: Iterable[str | Secret] = ()) -> str:
     text = re.sub(_SCHEMES, rf"\1\2{MASK}", text)
     text = re.sub(_USERINFO, rf"\1{MASK}@", text)
     return re.sub(_PARAMETERS, _redact_parameter, text)
+
+
+def holds_key(text: str, secrets: Iterable[str | Secret]) -> bool:
+    """Whether one of the given keys stands in the text, in any spelling that `redact_text` takes out."""
+    return any(form in text for form in _forms(secrets))
 
 
 def redact_url(url: object, secrets: Iterable[str | Secret] = ()) -> str:
