@@ -31,6 +31,7 @@ __all__ = [
     "risk_policy",
 ]
 
+_RISKS = ("read", "write", "danger")
 _log = logging.getLogger("agentloop.tools")
 
 
@@ -88,7 +89,8 @@ def edit(arguments: Mapping[str, Any] | str, digest: str | None = None) -> Edit:
 class ToolRequest:
     """A call as a policy sees it: `id`, `name` and the raw `arguments` are those of the ToolCall, `parsed` is what the
     tool would get (None when they cannot be read). `name` is the tool's own name, also where the model wrote
-    `functions.name`. `risk` and `effects` are what the tool declares, None for unset."""
+    `functions.name`. `risk` is that of this call and `effects` what the tool declares, None for unset. `riskier` tells
+    that the call is riskier than its tool declares: a permission for the tool as such was not meant for it."""
 
     id: str
     name: str
@@ -97,13 +99,16 @@ class ToolRequest:
     risk: Risk | None = None
     effects: Effects | None = None
     tool: Tool | None = field(default=None, repr=False, compare=False)
+    riskier: bool = False
 
     @staticmethod
     def of(call: ToolCall, tool: Tool | None = None) -> ToolRequest:
         parsed = read_arguments(call.arguments).value
         if tool is None:
             return ToolRequest(call.id, call.name, call.arguments, parsed)
-        return ToolRequest(call.id, tool.name, call.arguments, parsed, tool.risk, tool.effects, tool)
+        risk = tool.risk_for(parsed)
+        riskier = _RISKS.index(risk or "danger") > _RISKS.index(tool.risk or "danger")
+        return ToolRequest(call.id, tool.name, call.arguments, parsed, risk, tool.effects, tool, riskier)
 
     @property
     def canonical(self) -> str:

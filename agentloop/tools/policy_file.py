@@ -14,6 +14,8 @@
 
 All conditions of a rule must hold. Patterns see the arguments as JSON with sorted keys and without blanks. They lean to
 the safe side: for `allow` the pattern must match the whole text, for `ask` and `deny` it is enough that it occurs.
+A call may be riskier than its tool declares, such as the writing of a file that runs by itself. For such a call `allow`
+counts only in a rule that names the risk, and the default `allow` asks.
 A file is read only when it is named; nothing is picked up from the working directory.
 """
 
@@ -50,6 +52,8 @@ class Rule:
     reason: str = ""
 
     def matches(self, request: ToolRequest) -> bool:
+        if request.riskier and self.decide == "allow" and not self.risks:
+            return False
         if self.tools and not any(fnmatch.fnmatchcase(request.name, name) for name in self.tools):
             return False
         if self.risks and (request.risk or "danger") not in self.risks:
@@ -115,7 +119,8 @@ class TomlPolicy:
         for number, rule in enumerate(self.rules, 1):
             if rule.matches(request):
                 return Explanation(_verdict(rule.decide, rule.reason), number)
-        return Explanation(_verdict(self.default, ""), None)
+        default = "ask" if request.riskier and self.default == "allow" else self.default
+        return Explanation(_verdict(default, ""), None)
 
 
 def _verdict(word: str, reason: str) -> _Answer:

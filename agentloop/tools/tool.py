@@ -16,10 +16,11 @@ if TYPE_CHECKING:
     from agentloop.tools.schema import Signature
     from agentloop.tools.strict import StrictSchema
 
-__all__ = ["MAX_RESULT", "Effects", "Risk", "Tool", "ToolOptions", "tool"]
+__all__ = ["MAX_RESULT", "Effects", "Risk", "RiskOf", "Tool", "ToolOptions", "tool"]
 
 Risk: TypeAlias = Literal["read", "write", "danger"]
 Effects: TypeAlias = Literal["none", "idempotent", "once"]
+RiskOf: TypeAlias = Callable[[Mapping[str, Any]], Risk | None]
 
 MAX_RESULT = 50_000
 
@@ -37,6 +38,7 @@ class ToolOptions(TypedDict, total=False):
     coerce: bool
     strict: bool
     risk: Risk | None
+    risk_of: RiskOf | None
     effects: Effects | None
     parallel: bool
     timeout: float | None
@@ -54,11 +56,13 @@ class Tool:
     function's signature.
 
     `risk` and `effects` are the owner's word on what a call can do: `effects="none"` changes nothing, `"idempotent"`
-    may be repeated, `"once"` must not be. Unset is None, which a policy treats as danger. `parallel` lets calls of one
-    step run at the same time. `timeout` is in seconds per try. `max_result` caps the result's text in characters (None:
-    no cap). `isolate="process"` runs each call in a child process, which is killed at the timeout; the function must be
-    one that a new process can import. `retries` is how often a call that raised or timed out is tried again, at once;
-    it needs `effects` none or idempotent, and a ToolError is never retried.
+    may be repeated, `"once"` must not be. Unset is None, which a policy treats as danger. `risk_of` judges one call by
+    its arguments, where calls differ: writing a note is `write`, writing a file that runs by itself is `danger`; None
+    is the tool's own risk. `parallel` lets calls of one step run at the same time. `timeout` is in seconds per try.
+    `max_result` caps the result's text in characters (None: no cap). `isolate="process"` runs each call in a child
+    process, which is killed at the timeout; the function must be one that a new process can import. `retries` is how
+    often a call that raised or timed out is tried again, at once; it needs `effects` none or idempotent, and a
+    ToolError is never retried.
 
     Raises ConfigError when any of this cannot work.
     """
@@ -74,6 +78,7 @@ class Tool:
     max_result: int | None = MAX_RESULT
     isolate: Literal["process"] | None = None
     retries: int = 0
+    risk_of: RiskOf | None = field(default=None, repr=False)
     signature: Signature | None = field(default=None, repr=False)
     is_async: bool = field(init=False, repr=False)
     """Whether calling the function gives a coroutine."""
@@ -140,6 +145,15 @@ class Tool:
             self._raw.check(self.name, arguments)
         return bind_by_name(arguments, self._context)
 
+    def risk_for(self, arguments: Mapping[str, Any] | None) -> Risk | None:
+        """The risk of a call with these arguments. Danger when `risk_of` cannot judge them; None when nobody says."""
+        if self.risk_of is None or arguments is None:
+            return self.risk
+        try:
+            return self.risk_of(arguments) or self.risk
+        except Exception:  # arguments that no schema has checked yet
+            return "danger"
+
     def strict_schema(self) -> StrictSchema:
         """`parameters` in the form that providers with strict schemas want, and what got lost on the way."""
         from agentloop.tools.strict import strict_schema
@@ -197,5 +211,6 @@ def _make(function: Callable[..., Any], names: Mapping[str, Any], options: ToolO
         max_result=options.get("max_result", MAX_RESULT),
         isolate=options.get("isolate"),
         retries=options.get("retries", 0),
+        risk_of=options.get("risk_of"),
         signature=signature,
     )
