@@ -152,6 +152,21 @@ def test_unsigned_reasoning_goes_only_where_it_is_asked_for() -> None:
     assert kinds == [["thinking", "tool_use"], ["tool_use"]]
 
 
+@pytest.mark.parametrize(("policy", "kinds"), [("always", ["thinking", "text"]), ("tool_turns", ["text"])])
+def test_unsigned_reasoning_of_a_turn_without_calls_follows_the_policy(policy: Any, kinds: list[str]) -> None:
+    turn = AssistantMessage((ReasoningPart("hm"), TextPart("x")))
+    assert [
+        block["type"] for block in sent(HI, turn, HI, wire=wire(reasoning=policy))["messages"][1]["content"]
+    ] == kinds
+
+
+def test_a_system_message_that_moves_to_the_front_is_told() -> None:
+    found = [
+        WIRE.encode(ModelRequest(messages)).notes for messages in ((SystemMessage("x"), HI), (HI, SystemMessage("x")))
+    ]
+    assert found == [(), ("a system message amid the conversation was moved to its front",)]
+
+
 @pytest.mark.parametrize(
     ("choice", "body"),
     [

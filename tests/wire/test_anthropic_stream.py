@@ -187,8 +187,9 @@ def test_calls_and_unsigned_thinking_of_a_broken_stream_are_left_out() -> None:
     assert len(error.partial.message.parts) == 1
 
 
-def test_an_error_as_the_first_event_is_the_servers_and_may_be_retried() -> None:
-    error = failure(OVERLOADED, kind=ServerError)
+@pytest.mark.parametrize("body", [OVERLOADED, OVERLOADED.partition(b"\n")[2]], ids=["named", "by its type"])
+def test_an_error_as_the_first_event_is_the_servers_and_may_be_retried(body: bytes) -> None:
+    error = failure(body, kind=ServerError)
     assert (error.status, error.type, error.retryable, error.partial) == (529, "overloaded_error", True, None)
 
 

@@ -200,6 +200,11 @@ def test_an_error_event_has_its_fields_on_top_or_below(fields: Any) -> None:
     assert error.partial.text == "Hel"
 
 
+def test_an_error_event_needs_no_name() -> None:
+    body = b'data: {"type": "error", "code": "rate_limit_exceeded", "message": "Slow down"}\n\n'
+    assert "Slow down" in str(failure(BEGIN, body, kind=RateLimited))
+
+
 def test_an_error_without_a_type_is_one_too() -> None:
     assert failure(BEGIN, b'data: {"error": "boom"}\n\n', kind=StatusError).message.endswith("boom")
 
