@@ -53,6 +53,8 @@ def from_curl(
         from agentloop.cli.curl_script import script
 
         screen.answer(script(call))
+        if call.output is not None:
+            screen.note(f"left out of the script: -o {call.output}")
     if (run or cassette) and _send(call, cassette, screen) >= 400:
         context.exit(STOPPED)
 

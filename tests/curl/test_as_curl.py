@@ -13,8 +13,9 @@ from agentloop.http.curl import as_curl, curl_variables
 from tests.curl.conftest import Sent
 
 KEY = "sk-secret-0123456789"
-UGLY = ["'", '"', "\\", "\n", "\r\n", "$HOME", "`id`", "$(id)", "!!", "!x", "🙂", "é", "BODY", "\nBODY\n", "\t", "\0", "%s", "{a,b}"]  # fmt: skip
-ugly_texts = st.lists(st.sampled_from(UGLY) | st.text(max_size=5), min_size=1).map("".join)
+QUOTES = ["'", '"', "\\", "$HOME", "`id`", "$(id)", "!!", "!x", "%s", "{a,b}"]
+BREAKS = ["\n", "\r\n", "\t", "\0", "BODY", "\nBODY\n", "🙂", "é"]
+ugly_texts = st.lists(st.sampled_from(QUOTES + BREAKS) | st.text(max_size=5), min_size=1).map("".join)
 
 
 def as_sent(request: httpx.Request) -> Sent:
