@@ -96,11 +96,9 @@ class AsyncDriver:
         try:
             async with aclosing(_chunks(response)) as chunks:
                 async for chunk in chunks:
-                    call.check()
-                    events = reply.feed(chunk)
+                    events = call.take(reply, chunk, response)
                     if not events:
                         continue
-                    call.pass_on(events, response)
                     try:
                         for event in events:
                             yield event

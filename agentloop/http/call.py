@@ -27,7 +27,8 @@ LINGER = 0.1  # seconds that the end of a stream may take after its last event, 
 
 
 class Call:
-    """The state of one call. `begin` before each attempt; then `reply` and `pass_on`, or `failure`; then `after`."""
+    """The state of one call. `begin` before each attempt; then `reply`, `take` for each chunk, and `pass_on` for the
+    end, or `failure`; then `after`."""
 
     def __init__(self, endpoint: Endpoint, request: ModelRequest) -> None:
         """Encodes the request. Raises ConfigError when the wire cannot say it."""
@@ -102,21 +103,33 @@ class Call:
         return self._reply
 
     def check(self) -> None:
-        """After each chunk: raises when the call was cancelled, or is late with a transport that keeps no deadlines."""
+        """Raises when the call was cancelled, or is late with a transport that keeps no deadlines."""
         if self.watch.cancelled:
             raise cancelled(self._partial())
         if not self.watch.governed and self.watch.overdue():
             raise self._timed_out()
 
+    def take(self, reply: Reply, chunk: bytes, response: httpx.Response) -> Sequence[ModelEvent]:
+        """The events of the next bytes, as they go to the caller. Raises what `check` and `reply.feed` raise."""
+        watch = self.watch
+        if watch.cancelled or not watch.governed:
+            self.check()
+        events = reply.feed(chunk)
+        if events:
+            self.pass_on(events, response)
+        return events
+
     def pass_on(self, events: Sequence[ModelEvent], response: httpx.Response) -> Sequence[ModelEvent]:
         """The events as they go to the caller; the last one of the reply gets what only the client knows."""
         last = events[-1]
-        if isinstance(last, ResponseDone):
+        if type(last) is ResponseDone:
             self.finished = True
             last.response = self._complete(last, response)
-        else:
-            self.watch.stirred = True
-            self.watch.refresh()
+            return events
+        watch = self.watch
+        watch.stirred = True
+        if not watch.governed:
+            watch.refresh()
         return events
 
     def _complete(self, done: ResponseDone, response: httpx.Response) -> ModelResponse:

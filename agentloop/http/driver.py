@@ -91,11 +91,9 @@ class Driver:
         try:
             with closing(_chunks(response)) as chunks:
                 for chunk in chunks:
-                    call.check()
-                    events = reply.feed(chunk)
+                    events = call.take(reply, chunk, response)
                     if not events:
                         continue
-                    call.pass_on(events, response)
                     try:
                         yield from events
                     finally:

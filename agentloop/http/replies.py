@@ -101,8 +101,14 @@ class StreamReply:
         self.held: ModelError | None = None
 
     def feed(self, chunk: bytes) -> Sequence[ModelEvent]:
-        if self._assembler is not None:
-            return self._feed(self._assembler, chunk)
+        assembler = self._assembler
+        if assembler is None:
+            return self._begin(chunk)
+        if len(chunk.partition(b"\n")[2]) < 2:  # as most are: no more than one event ends in it
+            return assembler.feed(chunk)
+        return self._feed_each(assembler, _pieces(chunk))
+
+    def _begin(self, chunk: bytes) -> Sequence[ModelEvent]:
         if self._whole is not None:
             return self._whole.feed(chunk)
         self._head += chunk
@@ -115,12 +121,9 @@ class StreamReply:
             self._assembler = self._wire.assembler(self._request)
         return self.feed(self._head)
 
-    def _feed(self, assembler: Assembler, chunk: bytes) -> Sequence[ModelEvent]:
+    def _feed_each(self, assembler: Assembler, pieces: Sequence[bytes]) -> Sequence[ModelEvent]:
         """Event by event, so that what came before an error in the same chunk still reaches the caller, and the
         outcome does not depend on how the bytes were split."""
-        pieces = _pieces(chunk)
-        if len(pieces) == 1:
-            return assembler.feed(chunk)
         events: list[ModelEvent] = []
         try:
             for piece in pieces:

@@ -100,19 +100,15 @@ class ChatAssembler:
             self._check(name, chunk)
             return
         for choice in choices:
-            self._take_choice(choice, events)
-
-    def _take_choice(self, choice: dict[str, Any], events: list[ModelEvent]) -> None:
-        if type(choice) is not dict:
-            return
-        index = choice.get("index")
-        if not index:
-            self._first.take(choice, events)
-            if events:
-                self.content_seen = True
-        else:  # of a reply with several choices the first is streamed; the others are found in `raw`
-            key = str(index)
-            self._others.setdefault(key, ChoiceAssembler(self._reader.quirks, self._tools)).take(choice, [])
+            if type(choice) is not dict:
+                continue
+            if index := choice.get("index"):  # of several choices the first is streamed; the others are found in `raw`
+                other = self._others.setdefault(str(index), ChoiceAssembler(self._reader.quirks, self._tools))
+                other.take(choice, [])
+            else:
+                self._first.take(choice, events)
+        if events:
+            self.content_seen = True
 
     def _take_what_is_no_json(self, name: str, data: bytes, events: list[ModelEvent]) -> None:
         text = data.strip()

@@ -19,6 +19,7 @@ Event: TypeAlias = tuple[str, bytes]
 DEFAULT_LIMIT = 16 * 1024 * 1024
 
 _BOM = b"\xef\xbb\xbf"
+_CR = 13  # a number, since looking for one takes a tenth of looking for a piece of bytes
 
 
 class SSEDecoder:
@@ -57,15 +58,10 @@ class SSEDecoder:
 
     def feed(self, chunk: bytes) -> list[Event]:
         """The events that end in this chunk."""
-        if (  # most chunks are one event of one line
-            self._fresh
-            and chunk.startswith(b"data: {")
-            and chunk.endswith(b"\n")
-            and chunk.find(b"\n") == len(chunk) - 2
-            and b"\r" not in chunk
-            and len(chunk) <= self._limit
-        ):
-            return [("message", chunk[6:-2])]
+        if self._fresh and len(chunk) <= self._limit:
+            line, _, rest = chunk.partition(b"\n")
+            if rest == b"\n" and line.startswith(b"data: {") and _CR not in line:  # most chunks: an event of one line
+                return [("message", line[6:])]
         return self._split(chunk)
 
     def end(self) -> list[Event]:
