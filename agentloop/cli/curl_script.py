@@ -10,7 +10,7 @@ from typing import Any, cast
 from urllib.parse import unquote_plus
 
 from agentloop.cli.curl_line import CurlCall
-from agentloop.cli.shell_words import Variable, Word, filled, plain
+from agentloop.cli.shell_words import Variable, Word, filled, joined, plain
 from agentloop.errors import AgentLoopError, ConfigError
 from agentloop.http.curl import variable_for
 from agentloop.http.secrets import holds_key, is_sensitive
@@ -54,7 +54,7 @@ def _url_without_keys(call: CurlCall) -> Word:
                 name, value = unquote_plus(parts[place + 1]), parts[place + 2]
                 secret = is_sensitive(name)
                 pieces += [f"{parts[place + 1]}=", Variable(variable_for(name, call.host)) if secret else value]
-    return tuple(piece for piece in pieces if piece != "")
+    return joined(pieces)
 
 
 def script(call: CurlCall) -> str:

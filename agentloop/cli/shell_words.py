@@ -6,13 +6,13 @@ Variables stay variables. What bash would have to run to know the words (`$(...)
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NoReturn, TypeAlias
 
 from agentloop.errors import ConfigError
 
-__all__ = ["Command", "Variable", "Word", "filled", "plain", "read_commands"]
+__all__ = ["Command", "Variable", "Word", "filled", "joined", "plain", "read_commands"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,7 @@ class _Reader:
 
     def expanded(self) -> Word:
         """The whole text as within double quotes, where `"` itself means nothing."""
-        return _joined(self._quoted(None))
+        return joined(self._quoted(None))
 
     def _word(self) -> Word:
         pieces: list[str | Variable] = []
@@ -129,7 +129,7 @@ class _Reader:
                 pieces.append(self._dollar())
             else:
                 break
-        return _joined(pieces)
+        return joined(pieces)
 
     def _quoted(self, end: str | None) -> list[str | Variable]:
         """What is within double quotes, or up to the end of the text."""
@@ -174,7 +174,7 @@ class _Reader:
         raise ConfigError(f"{what} near character {self._at + 1} cannot be read: take it out of the pasted line")
 
 
-def _joined(pieces: list[str | Variable]) -> Word:
+def joined(pieces: Iterable[str | Variable]) -> Word:
     """Neighbouring texts as one; an empty word is one empty text."""
     out: list[str | Variable] = []
     for piece in pieces:
