@@ -57,7 +57,8 @@ def test_an_unknown_name_is_an_attribute_error():
 
 
 @pytest.mark.parametrize(
-    "heavy", ["pydantic", "click", "rich", "sqlite3", "tenacity", "jsonschema_rs", "asyncio"]
+    "heavy",
+    ["pydantic", "click", "rich", "sqlite3", "tenacity", "jsonschema_rs", "asyncio", "httpcore", "agentloop.model"],
 )
 def test_the_client_and_the_agent_load_nothing_heavy(heavy: str):
     code = f"from agentloop import Client, Agent; import sys; sys.exit({heavy!r} in sys.modules)"
