@@ -9,7 +9,7 @@ from typing import Self, cast
 
 import httpx
 
-from agentloop.errors import ModelError
+from agentloop.errors import ConfigError, ModelError
 from agentloop.http.asks import Ask, Question, model_request
 from agentloop.http.async_slots import AsyncSlots
 from agentloop.http.call import LINGER, Call
@@ -28,10 +28,12 @@ class AsyncDriver:
     ) -> None:
         self.endpoint = endpoint = open_endpoint(base_url, model, **settings)
         self._slots = AsyncSlots(endpoint.max_connections)
+        self._pool: httpx.AsyncBaseTransport | None = None
         if transport is None:
             from agentloop.http.transport import AsyncPoolTransport
 
             transport = AsyncPoolTransport(endpoint.url, trust_env=endpoint.trust_env)
+            self._pool = transport
         self.transport = transport
         log_from_environment()
 
@@ -68,6 +70,8 @@ class AsyncDriver:
             await self.endpoint.clock.asleep(failure.attempt.wait or 0.0, request.cancel)
 
     async def _attempt(self, call: Call) -> AsyncGenerator[ModelEvent, None]:
+        if self.transport is self._pool and self.endpoint.missing_key:
+            raise ConfigError(self.endpoint.missing_key)  # a transport of the caller's (a replay, say) needs no key
         request = call.begin()
         if not await self._slots.acquire(call.watch.wait("pool"), call.cancel):
             raise call.no_slot()

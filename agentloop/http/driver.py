@@ -9,7 +9,7 @@ from typing import Self, cast
 
 import httpx
 
-from agentloop.errors import ModelError
+from agentloop.errors import ConfigError, ModelError
 from agentloop.http.asks import Ask, Question, model_request
 from agentloop.http.call import LINGER, Call
 from agentloop.http.endpoint import ClientSettings, open_endpoint
@@ -28,10 +28,12 @@ class Driver:
     ) -> None:
         self.endpoint = endpoint = open_endpoint(base_url, model, **settings)
         self._slots = Slots(endpoint.max_connections)
+        self._pool: httpx.BaseTransport | None = None
         if transport is None:
             from agentloop.http.transport import PoolTransport
 
             transport = PoolTransport(endpoint.url, trust_env=endpoint.trust_env)
+            self._pool = transport
         self.transport = transport
         log_from_environment()
 
@@ -65,6 +67,8 @@ class Driver:
             self.endpoint.clock.sleep(failure.attempt.wait or 0.0, request.cancel)
 
     def _attempt(self, call: Call) -> Generator[ModelEvent, None, None]:
+        if self.transport is self._pool and self.endpoint.missing_key:
+            raise ConfigError(self.endpoint.missing_key)  # a transport of the caller's (a replay, say) needs no key
         request = call.begin()
         if not self._slots.acquire(call.watch.wait("pool"), call.cancel):
             raise call.no_slot()

@@ -61,6 +61,7 @@ class Endpoint:
     provider: str
     model: str
     base_url: str  # as it may be shown
+    missing_key: str | None = field(repr=False)  # what to say when a request would really go out
     url: httpx.URL = field(repr=False)
     wire: Wire = field(repr=False)
     headers: httpx.Headers = field(repr=False)
@@ -120,8 +121,7 @@ def open_endpoint(
         raise ConfigError(f"max_connections={max_connections}: at least 1")
     key = read_key(api_key)
     extra = {header: check_header(header, value) for header, value in (extra_headers or {}).items()}
-    if key is None and not any(is_sensitive(header) for header in extra):
-        _refuse_missing_key(url, row)
+    no_key = key is None and not any(is_sensitive(header) for header in extra)
     dialect = _open_wire(wire or row.wire, model, name, row) if isinstance(wire, str | None) else wire
     dialect = _with_protocol(dialect, tool_protocol or row.tool_protocol)
     bare = url.copy_with(username=None, password=None)
@@ -129,6 +129,7 @@ def open_endpoint(
         provider=name,
         model=model,
         base_url=redact_url(base_url),
+        missing_key=_missing_key(url, row) if no_key else None,
         url=bare.copy_with(path=_joined(bare.path.rstrip("/"), dialect.path)),
         wire=dialect,
         headers=_headers(bare, _auth_headers(url, key, row), dialect.headers, extra),
@@ -184,9 +185,10 @@ def _family(wire: str | Wire | None) -> str:
     return ((wire if isinstance(wire, str | None) else wire.name) or "").partition("-")[0]
 
 
-def _refuse_missing_key(url: httpx.URL, row: Quirks) -> None:
+def _missing_key(url: httpx.URL, row: Quirks) -> str | None:
     if row.key_env and row.base_url and not is_loopback(httpx.URL(row.base_url).host) and not is_loopback(url.host):
-        raise ConfigError(f"no key for {row.name}: pass api_key=, or set {row.key_env} and use from_env({row.name!r})")
+        return f"no key for {row.name}: pass api_key=, or set {row.key_env} and use from_env({row.name!r})"
+    return None
 
 
 def _open_wire(name: str, model: str, provider: str, row: Quirks) -> Wire:

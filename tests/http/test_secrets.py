@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentloop.errors import AgentLoopError, ConfigError
+from agentloop.errors import AgentLoopError, ConfigError, ServerError
 from agentloop.http.client import Client
 from agentloop.http.secrets import Secret, read_key, redact_headers, redact_text, redact_url
 from tests.http.peers import OK, Answers, Driver, Peer, error
@@ -50,9 +50,18 @@ def test_without_a_key_no_authorization_is_sent(given: str | None) -> None:
     assert "authorization" not in client.build_request("hi").headers
 
 
-def test_a_provider_that_needs_a_key_says_so() -> None:
-    with pytest.raises(ConfigError, match="DEEPSEEK_API_KEY"):
-        Client("https://api.deepseek.com", model="m", api_key="")
+def test_a_provider_that_needs_a_key_says_so_before_anything_is_sent() -> None:
+    with (
+        Client("https://api.deepseek.com", model="m", api_key="") as client,
+        pytest.raises(ConfigError, match="DEEPSEEK_API_KEY"),
+    ):
+        client.respond("hi")
+
+
+def test_a_transport_of_ones_own_needs_no_key() -> None:
+    replay = httpx.MockTransport(lambda request: httpx.Response(500, json={}, headers={"x-should-retry": "false"}))
+    with Client("https://api.deepseek.com", model="m", transport=replay) as client, pytest.raises(ServerError):
+        client.respond("hi")
 
 
 def test_a_secret_does_not_print_and_is_not_pickled() -> None:

@@ -97,7 +97,7 @@ def _living() -> Counter[str]:
     gc.collect()
     kinds = (type(thing) for thing in gc.get_objects())
     rooms = ("agentloop.http", "agentloop.loop", "agentloop.wire", "agentloop.agent", "httpx", "httpcore", "h11")
-    names = (f"{kind.__module__}.{kind.__qualname__}" for kind in kinds if kind.__module__.startswith(rooms))
+    names = (f"{kind.__module__}.{kind.__qualname__}" for kind in kinds if str(kind.__module__).startswith(rooms))
     return Counter(names)
 
 
