@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
@@ -27,7 +27,8 @@ class Approval:
     """Decides about calls for one session at a terminal, and remembers `always` and `never` as long as it lasts.
 
     `policy` answers first; what it asks for is allowed when the tool matches a name in `allow`, asked from the person
-    otherwise, and denied when there is no terminal to ask at.
+    otherwise, and denied when there is no terminal to ask at. `watch` is told of each decision: the call's id and name,
+    what was decided, and whether by "policy" or "person".
     """
 
     def __init__(self, screen: Screen, policy: Policy | None = None, allow: Sequence[str] = ()) -> None:
@@ -37,6 +38,7 @@ class Approval:
         self._waiting: dict[str, ToolRequest] = {}
         self._always: set[tuple[str, str]] = set()
         self._never: set[str] = set()
+        self.watch: Callable[[str, str, Verdict | Edit, str], None] | None = None
 
     @staticmethod
     def of(settings: Settings, screen: Screen) -> Approval:
@@ -48,6 +50,12 @@ class Approval:
 
     def policy(self, request: ToolRequest) -> Verdict | Awaitable[Verdict]:
         """For an agent: allow, deny, or "ask" when a person can be asked."""
+        verdict = self._judged(request)
+        if self.watch and not isinstance(verdict, Awaitable):
+            self.watch(request.id, request.name, verdict, "policy")
+        return verdict
+
+    def _judged(self, request: ToolRequest) -> Verdict | Awaitable[Verdict]:
         if request.name in self._never:
             return deny("the owner never allows this tool")
         if (request.name, request.canonical) in self._always:
@@ -70,7 +78,12 @@ class Approval:
     def ask(self, calls: Sequence[ToolCall]) -> dict[str, Decision]:
         """The person's decision on each call that `policy` answered with "ask", by its id. The end of the input is a
         denial."""
-        return {call.id: self._ask(call, self._waiting.pop(call.id)) for call in calls}
+        decisions: dict[str, Decision] = {}
+        for call in calls:
+            decisions[call.id] = decision = self._ask(call, self._waiting.pop(call.id))
+            if self.watch:
+                self.watch(call.id, call.name, decision, "person")
+        return decisions
 
     def _ask(self, call: ToolCall, request: ToolRequest) -> Decision:
         risk = request.risk or "danger (the tool declares none)"

@@ -2,26 +2,34 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
 from agentloop.cli.screen import Screen
-from agentloop.cli.settings import Settings, SettingsCommand, with_settings
+from agentloop.cli.settings import Settings, SettingsCommand, trace_option, with_settings
 
 __all__ = ["chat"]
 
 
-@click.command(cls=SettingsCommand, epilog="With nothing set up: agentloop chat --mock --demo-tools")
+@click.command(cls=SettingsCommand)
 @with_settings
-def chat(settings: Settings) -> None:
-    """Talk with a model that may use tools. Lines that begin with / are commands; /help lists them.
+@trace_option
+def chat(settings: Settings, trace: Path | None) -> None:
+    """Talk with a model that may use tools.
 
-    Ctrl-C stops the run that is going on and keeps the conversation; /quit or the end of the input leaves.
+    \b
+      agentloop chat --mock --demo-tools
+      agentloop chat --provider openai --system "Be brief." --load talk.json
+
+    Lines that begin with / are commands; /help lists them. Ctrl-C stops the run that is going on and keeps the
+    conversation; /quit or the end of the input leaves.
     """
     from agentloop.cli.agents import Assembly
     from agentloop.cli.chatting import Chat
 
     screen = Screen()
-    with Assembly.open(settings, screen) as assembly:
+    with Assembly.open(settings, screen, trace=trace) as assembly:
         conversation = Chat(assembly, screen)
         at_terminal = screen.source.isatty()
         if at_terminal:

@@ -21,10 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["curl"]
 
 
-@click.command(
-    cls=SettingsCommand,
-    epilog="Try it: start 'agentloop mock', then agentloop curl hi --base-url URL --model agentloop-mock-rules | bash",
-)
+@click.command(cls=SettingsCommand)
 @click.argument("prompt")
 @with_settings
 @click.option(
@@ -35,10 +32,14 @@ __all__ = ["curl"]
 )
 @click.option("--pretty", is_flag=True, help="Indent the body. Its bytes then differ from those that the client sends.")
 def curl(prompt: str, settings: Settings, body_file: Path | None, pretty: bool) -> None:
-    """Print the first request that `run` with the same options would send, as a curl command for bash.
+    """Print what `run` would send first, as a curl command.
 
-    Nothing is sent. Headers and body are the client's own, byte by byte; the key is a variable, whose name stderr
-    tells when it is not set.
+    \b
+      agentloop curl "Hi" --base-url http://localhost:8080/v1 --model any --stream
+      agentloop curl "Hi" --base-url http://localhost:8080/v1 --model any | bash
+
+    It is for bash, and nothing is sent. Headers and body are the client's own, byte by byte; the key is a variable,
+    whose name stderr tells when it is not set.
     """
     from agentloop.cli.agents import Assembly
     from agentloop.cli.models import key_variable

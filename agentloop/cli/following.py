@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from agentloop.cli.approval import Approval
 from agentloop.cli.printable import one_line
-from agentloop.cli.rendering import describe_message, lines_of, summary
+from agentloop.cli.rendering import call_text, describe_message, lines_of, summary
 from agentloop.cli.screen import Line, Screen
 from agentloop.loop.result import RunEvent, RunResult
 from agentloop.messages import Message, ToolCall
@@ -15,13 +15,14 @@ from agentloop.model import ModelRequest
 
 if TYPE_CHECKING:
     from agentloop.agent import Agent
+    from agentloop.cli.tracing import Trace
     from agentloop.loop.run import Run
 
 __all__ = ["Follower", "Stepper"]
 
 
 class Stepper:
-    """Pauses before each action. Its `before_model` is a hook for an agent."""
+    """Pauses before each action: its methods are hooks for an agent, and what they end has not begun."""
 
     def __init__(self, screen: Screen) -> None:
         self._screen = screen
@@ -39,8 +40,8 @@ class Stepper:
         return request
 
     def before_tool(self, call: ToolCall) -> None:
-        """Wait before a call runs; the trajectory has just shown it."""
-        self._wait(f"run {one_line(call.name)}")
+        """Show the call, and wait. For an agent's `before_tool`."""
+        self._wait(f"run {call_text(call)}")
 
     def _wait(self, action: str) -> None:
         """Raises KeyboardInterrupt when the person does not want to go on."""
@@ -52,21 +53,21 @@ class Stepper:
 
 class Follower:
     """Shows runs of one command. With `text` the model's text goes to stdout as it comes, and else the answer of a run
-    when it has ended; with `quiet` nothing goes to stdout at all."""
+    when it has ended; with `quiet` nothing goes to stdout at all. `trace` gets every event."""
 
     def __init__(
         self,
         screen: Screen,
         approval: Approval,
-        stepper: Stepper | None = None,
         *,
         text: bool,
+        trace: Trace | None = None,
         quiet: bool = False,
         verbose: bool = False,
     ) -> None:
         self._screen = screen
         self._approval = approval
-        self._stepper = stepper
+        self._trace = trace
         self._text = text
         self._quiet = quiet
         self._verbose = verbose
@@ -88,6 +89,8 @@ class Follower:
     def progress(self, call: ToolCall, text: str) -> None:
         """Show what a tool reports while it runs; for an agent's `on_progress`."""
         self._screen.lines(Line(f"  {one_line(call.id)} … {one_line(text)}", "note"))
+        if self._trace:
+            self._trace.progress(call, text)
 
     def _drive(self, agent: Agent, run: Run) -> None:
         decisions = None
@@ -98,11 +101,11 @@ class Follower:
             decisions = self._approval.ask(run.pending) if run.status == "needs_approval" else None
 
     def _see(self, event: RunEvent) -> None:
+        if self._trace:
+            self._trace.see(event)
         streamed = self._text and not self._quiet
         if event.type == "text_delta" and streamed:
             self._screen.answer(event.text)
         elif event.type == "response_done":
             self._screen.end_answer()
         self._screen.lines(*lines_of(event, verbose=self._verbose, streamed=streamed))
-        if self._stepper and event.type == "tool_started":
-            self._stepper.before_tool(event.call)

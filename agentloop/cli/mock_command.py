@@ -27,7 +27,13 @@ __all__ = ["mock"]
     help="What goes wrong, one entry per request; may be repeated. For example: status=429,retry-after=1;then=ok",
 )
 def mock(port: int, scenario: str, require_key: str | None, faults: tuple[str, ...]) -> None:
-    """Serve Chat Completions on this machine, with rules in place of a model, until Ctrl-C.
+    """Serve rules in place of a model, until Ctrl-C.
+
+    \b
+      agentloop mock --port 8080
+      agentloop mock --scenario echo --fault "status=429,retry-after=1;then=ok"
+
+    It speaks Chat Completions, Responses and Anthropic Messages, and refuses what the real servers refuse.
 
     \b
     Faults: ok, status=CODE, error=MESSAGE, stall=first-byte|content|chunks, drip=N, keepalive=N, cut-after=N,

@@ -64,7 +64,9 @@ def _stand_in(settings: Settings, stack: ExitStack) -> Client:
         raise click.UsageError("--mock answers by itself: leave out --provider, --base-url and --key-env")
     mock = stack.enter_context(MockProvider())
     model = settings.model or mock.model
-    return Client(mock.base_url, model=model, provider="mock", trust_env=False, retry=_retry(settings))
+    return Client(
+        mock.base_url, model=model, provider="mock", wire=settings.wire, trust_env=False, retry=_retry(settings)
+    )
 
 
 def _named(settings: Settings) -> Client:
@@ -78,14 +80,21 @@ def _named(settings: Settings) -> Client:
     if not model:
         raise click.UsageError("--base-url needs --model: the name of a model that the server knows")
     key = _key(settings.key_env) if settings.key_env else None
-    return Client(settings.base_url, model=model, api_key=key, provider=settings.provider, retry=_retry(settings))
+    return Client(
+        settings.base_url,
+        model=model,
+        api_key=key,
+        provider=settings.provider,
+        wire=settings.wire,
+        retry=_retry(settings),
+    )
 
 
 def _from_environment(settings: Settings) -> Client:
     from agentloop.http.client import Client
 
     try:
-        return Client.from_env(settings.provider, model=settings.model, retry=_retry(settings))
+        return Client.from_env(settings.provider, model=settings.model, wire=settings.wire, retry=_retry(settings))
     except ConfigError as error:
         hint = "or name a server with --base-url and --model, or try the built-in stand-in with --mock"
         raise ConfigError(f"{error}\n{hint}") from error

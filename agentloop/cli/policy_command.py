@@ -15,7 +15,11 @@ __all__ = ["policy"]
 
 @click.group(no_args_is_help=True)
 def policy() -> None:
-    """Work with policy files."""
+    """Work with policy files.
+
+    \b
+      agentloop policy check policy.toml
+    """
 
 
 @policy.command()
@@ -24,7 +28,14 @@ def policy() -> None:
 @click.argument("arguments", default="{}")
 @click.option("--risk", type=click.Choice(["read", "write", "danger"]), help="The risk that the tool declares.")
 def check(file: Path, tool: str | None, arguments: str, risk: Risk | None) -> None:
-    """Check that the policy FILE can be used; with TOOL and its ARGUMENTS (a JSON object), say which rule decides."""
+    """Check a policy file, or what it says of a call.
+
+    \b
+      agentloop policy check policy.toml
+      agentloop policy check policy.toml write_file '{"path": "notes.txt"}' --risk write
+
+    With TOOL and its ARGUMENTS (a JSON object) it says which rule decides.
+    """
     from agentloop.cli.printable import one_line
     from agentloop.parts import ToolCall
     from agentloop.tools.policy import ToolRequest

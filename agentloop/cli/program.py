@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from collections.abc import Sequence
@@ -13,11 +14,22 @@ import click
 from agentloop._version import __version__
 from agentloop.errors import AgentLoopError, ConfigError
 
-__all__ = ["ANSWERED", "INTERRUPTED", "STOPPED", "WRONG", "Commands", "Program", "program", "show_tracebacks"]
+__all__ = [
+    "ANSWERED",
+    "INTERRUPTED",
+    "STOPPED",
+    "WRONG",
+    "Commands",
+    "Program",
+    "errors_as_json",
+    "program",
+    "show_tracebacks",
+]
 
 ANSWERED, STOPPED, WRONG, INTERRUPTED = 0, 1, 2, 130
 
 _TRACEBACKS = "agentloop.tracebacks"
+_AS_JSON = "agentloop.errors_as_json"
 
 
 class _Wrong(click.ClickException):
@@ -29,6 +41,11 @@ class _Wrong(click.ClickException):
 def show_tracebacks(context: click.Context) -> None:
     """From here on an error of this command comes with its traceback."""
     context.meta[_TRACEBACKS] = True
+
+
+def errors_as_json(context: click.Context, wanted: bool = True) -> None:
+    """Whether from here on an error is also one JSON object on stdout: `{"status": "error", "error": {...}}`."""
+    context.meta[_AS_JSON] = wanted
 
 
 class Commands(click.Group):
@@ -62,13 +79,22 @@ class Program(Commands):
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
-        except (click.ClickException, click.exceptions.Exit, click.Abort, BrokenPipeError):
+        except (click.exceptions.Exit, click.Abort, BrokenPipeError):
             raise
         except KeyboardInterrupt:
             click.echo("interrupted", err=True)
             raise click.exceptions.Exit(INTERRUPTED) from None
         except Exception as error:
+            if ctx.meta.get(_AS_JSON):
+                click.echo(_error_object(error))
+            if isinstance(error, click.ClickException):
+                raise
             raise _failure(error, ctx) from None
+
+
+def _error_object(error: Exception) -> str:
+    message = error.format_message() if isinstance(error, click.ClickException) else str(error)
+    return json.dumps({"status": "error", "error": {"type": type(error).__name__, "message": message}}, indent=2)
 
 
 def _failure(error: Exception, context: click.Context) -> click.ClickException:
@@ -91,7 +117,13 @@ def _failure(error: Exception, context: click.Context) -> click.ClickException:
 
 program = Program(
     name="agentloop",
-    help="Ask a model, run the tools it asks for, and answer: over plain HTTP, with every step in sight.",
+    help="""Ask a model, run the tools it asks for, and answer: over plain HTTP, with every step in sight.
+
+    \b
+      agentloop run "What is the weather in Tokyo, in Fahrenheit?" --mock --demo-tools
+      agentloop chat --provider openai
+      agentloop run --help
+    """,
     epilog="Exit codes: 0 answered, 1 ended otherwise, 2 wrong usage or configuration, 130 interrupted.",
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120},
@@ -103,6 +135,7 @@ program = Program(
         "mock": "agentloop.cli.mock_command:mock",
         "policy": "agentloop.cli.policy_command:policy",
         "replay": "agentloop.cli.replay_command:replay",
+        "show": "agentloop.cli.show_command:show",
         "cassette": "agentloop.cli.replay_command:cassette",
     },
 )

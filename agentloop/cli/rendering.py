@@ -24,6 +24,7 @@ _WHAT_NOW: dict[str, str] = {
     "filtered": "the provider's content filter withheld the reply",
     "refused": "the model refused",
     "model_stopped": "the model stopped before it had answered",
+    "stuck": "the model made the same calls again and again: change the prompt or the tools",
     "needs_approval": "a tool call waits for a decision",
 }
 

@@ -17,9 +17,13 @@ __all__ = ["cassette", "replay"]
 @click.option("--port", type=click.IntRange(0, 65535), default=0, metavar="N", help="The port; 0 takes a free one.")
 @click.option("--timing", is_flag=True, help="Send streams at the recorded pace.")
 def replay(file: Path, serves: bool, port: int, timing: bool) -> None:
-    """Answer from the cassette FILE, so that curl or a client in any language can be tested against it.
+    """Answer requests from a cassette, until Ctrl-C.
 
-    A request that was not recorded gets a 404 that shows the difference.
+    \b
+      agentloop replay x.json --serve --port 8080
+
+    So curl, or a client in any language, can be tested against what was recorded in FILE. A request that was not
+    recorded gets a 404 that shows the difference.
     """
     from agentloop.testing.serving import serve
 
@@ -34,14 +38,24 @@ def replay(file: Path, serves: bool, port: int, timing: bool) -> None:
 
 @click.group(no_args_is_help=True)
 def cassette() -> None:
-    """Work with cassettes."""
+    """Work with cassettes.
+
+    \b
+      agentloop cassette check tests/cassettes
+    """
 
 
 @cassette.command()
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.pass_context
 def check(context: click.Context, paths: tuple[Path, ...]) -> None:
-    """Look for keys in cassettes and other text files; folders are searched for *.json. Exit code 1 when there are."""
+    """Look for keys in cassettes and other text files.
+
+    \b
+      agentloop cassette check tests/cassettes x.json
+
+    Folders are searched for *.json. The exit code is 1 when there are keys.
+    """
     from agentloop.testing.leaks import check as find_leaks
 
     leaks = find_leaks(paths)

@@ -7,20 +7,32 @@ from pathlib import Path
 
 import click
 
-from agentloop.cli.program import ANSWERED, INTERRUPTED, STOPPED
+from agentloop.cli.program import ANSWERED, INTERRUPTED, STOPPED, errors_as_json
 from agentloop.cli.screen import Screen
-from agentloop.cli.settings import Settings, SettingsCommand, with_settings
+from agentloop.cli.settings import Settings, SettingsCommand, trace_option, with_settings
 
 __all__ = ["read_prompt", "run"]
 
 
-@click.command(
-    cls=SettingsCommand,
-    epilog="With nothing set up: agentloop run 'What is the weather in Tokyo, in Fahrenheit?' --mock --demo-tools",
-)
+def _remember_json(context: click.Context, parameter: click.Parameter, value: bool) -> bool:
+    del parameter
+    if value:
+        errors_as_json(context)
+    return value
+
+
+@click.command(cls=SettingsCommand)
 @click.argument("prompt")
 @with_settings
-@click.option("--json", "json_output", is_flag=True, help="Print one JSON object in place of the text.")
+@trace_option
+@click.option(
+    "--json",
+    "json_output",
+    is_flag=True,
+    is_eager=True,
+    callback=_remember_json,
+    help='Print one JSON object in place of the text; its "status" is "error" when nothing could be asked.',
+)
 @click.option(
     "--save",
     type=click.Path(path_type=Path, dir_okay=False),
@@ -28,11 +40,18 @@ __all__ = ["read_prompt", "run"]
     help="Write the conversation when the run has ended, however it ended; --load goes on from it.",
 )
 @click.pass_context
-def run(context: click.Context, prompt: str, settings: Settings, json_output: bool, save: Path | None) -> None:
-    """Ask PROMPT ("-" reads it from stdin), run the tools that the model asks for, and print the answer.
+def run(
+    context: click.Context, prompt: str, settings: Settings, trace: Path | None, json_output: bool, save: Path | None
+) -> None:
+    """Ask a model, run the tools it asks for, and answer.
 
-    The answer goes to stdout, everything else to stderr. With --stream all text of the model goes to stdout as it
-    comes, also what it says before it calls tools.
+    \b
+      agentloop run "What is the weather in Tokyo, in Fahrenheit?" --mock --demo-tools
+      agentloop run - --provider deepseek --tool weather:get_weather < prompt.txt
+      agentloop run "Hi" --base-url http://localhost:8080/v1 --model any --show-requests
+
+    The answer goes to stdout, everything else to stderr. PROMPT "-" is read from stdin. With --stream all text of the
+    model goes to stdout as it comes, also what it says before it calls tools.
     """
     from agentloop.cli.agents import Assembly
     from agentloop.cli.conversations import as_json, report
@@ -40,12 +59,13 @@ def run(context: click.Context, prompt: str, settings: Settings, json_output: bo
 
     screen = Screen()
     question = read_prompt(prompt)
-    with Assembly.open(settings, screen, quiet=json_output) as assembly:
+    with Assembly.open(settings, screen, quiet=json_output, trace=trace) as assembly:
         result = assembly.follow(question, assembly.loaded)
-        if save is not None:
-            save_conversation(save, result.messages)
         if json_output:
             screen.answer(as_json(report(result, assembly.provider), screen.out.encoding or "ascii") + "\n")
+            errors_as_json(context, False)  # one object is on stdout
+        if save is not None:
+            save_conversation(save, result.messages)
     if result.status == "cancelled":
         saved = f"--load {save} goes on from here" if save else "with --save FILE the conversation is kept for --load"
         screen.note(f"  interrupted: {saved}", "error")

@@ -12,7 +12,7 @@ import click
 
 from agentloop.cli.program import show_tracebacks
 
-__all__ = ["Settings", "SettingsCommand", "with_settings"]
+__all__ = ["Settings", "SettingsCommand", "trace_option", "with_settings"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +21,7 @@ class Settings:
 
     provider: str | None = None
     base_url: str | None = None
+    wire: str | None = None
     key_env: str | None = None
     model: str | None = None
     mock: bool = False
@@ -53,8 +54,10 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 
 _OPTIONS = (
     click.option("--provider", metavar="NAME", help="A known provider; its usual variables give key and model."),
-    click.option("--base-url", metavar="URL", help="Any server that speaks Chat Completions. No key is sent to it "
-                 "unless --key-env names one."),
+    click.option("--base-url", metavar="URL", help="Any server, by its address. No key is sent to it unless --key-env "
+                 "names one."),
+    click.option("--wire", type=click.Choice(["chat", "responses", "anthropic"]),
+                 help="The dialect that the server speaks. By default the provider's own, else Chat Completions."),
     click.option("--key-env", metavar="VARIABLE", help="The environment variable that holds the key for --base-url."),
     click.option("--model", metavar="NAME", help="The model to ask."),
     click.option("--mock", is_flag=True, help="Ask the built-in stand-in: rules, no model, no key, no network."),
@@ -88,6 +91,14 @@ _OPTIONS = (
     click.option("--verbose", "-v", is_flag=True, callback=_remember_verbose,
                  help="Tell more of each reply, and show tracebacks of errors."),
 )  # fmt: skip
+
+
+trace_option = click.option(
+    "--trace",
+    type=_FILE,
+    metavar="FILE",
+    help="Write down what happens, one JSON object per line; 'agentloop show FILE' shows it.",
+)
 
 
 class SettingsCommand(click.Command):

@@ -132,3 +132,12 @@ def test_a_line_that_begins_with_a_blank_is_said_even_if_it_looks_like_a_command
     with MockProvider("echo") as mock:
         chat(" /quit", options=("--base-url", mock.base_url, "--model", "m"))
     assert mock.requests[0].json["messages"][-1]["content"] == "/quit"
+
+
+def test_the_context_that_was_sent_is_known_once_it_was_reported(chat):
+    for limit in ((), ("--context-limit", "100000")):
+        [line] = [
+            line for line in chat("hi", "/context", options=("--mock", *limit)).splitlines() if "request:" in line
+        ]
+        total, known = (word for word in line.split() if word.isdigit())
+        assert total == known != "0"

@@ -110,6 +110,12 @@ def test_a_limit_is_named_with_the_option_that_raises_it():
     assert lines == ["step_limit: 1 step, 10 tokens in (4 cached), 2 out", "  raise --max-steps"]
 
 
+def test_a_run_that_is_stuck_tells_what_to_change():
+    assert [line.text for line in summary(result("stuck"))][1:] == [
+        "  the model made the same calls again and again: change the prompt or the tools"
+    ]
+
+
 def test_a_refusal_is_told():
     refused = ModelResponse(AssistantMessage((RefusalPart("not that"),)))
     lines = [line.text for line in summary(result("refused", response=refused))]

@@ -52,6 +52,42 @@ def test_json_of_a_run_that_did_not_answer_has_an_error(agentloop):
     assert report["error"]["type"] == "ServerError"
 
 
+@pytest.mark.parametrize(
+    ("arguments", "kind"),
+    [
+        ([], "ConfigError"),
+        (["--mock", "--tool", "nothing"], "ConfigError"),
+        (["--mock", "--provider", "deepseek"], "UsageError"),
+        (["--mock", "--max-steps", "0"], "BadParameter"),
+    ],
+)
+def test_json_of_a_wrong_configuration_is_an_object_with_the_error(agentloop, arguments: list[str], kind: str):
+    done = agentloop("run", "hi", *arguments, "--json")
+    assert done.exit_code == 2
+    assert [json.loads(done.stdout)["status"], json.loads(done.stdout)["error"]["type"]] == ["error", kind]
+
+
+def test_json_is_one_object_also_when_the_conversation_cannot_be_saved(agentloop, tmp_path: Path):
+    done = agentloop("run", "hi", "--mock", "--json", "--save", str(tmp_path / "missing" / "talk.json"))
+    assert done.exit_code == 1
+    assert json.loads(done.stdout)["status"] == "answered"
+
+
+@pytest.mark.parametrize(
+    ("wire", "path"), [("chat", "/chat/completions"), ("responses", "/responses"), ("anthropic", "/messages")]
+)
+def test_each_wire_gives_the_same_answer(agentloop, wire: str, path: str):
+    done = agentloop("run", QUESTION, "--mock", "--demo-tools", "--wire", wire, "--show-requests")
+    assert done.stdout == "In Tokyo it is 64.4 °F (18.0 °C) and cloudy.\n"
+    assert f"/v1{path}\n" in done.stderr
+
+
+def test_a_server_by_its_address_is_asked_on_the_wire_that_is_named(agentloop):
+    with MockProvider() as mock:
+        agentloop("run", "hi", "--base-url", mock.base_url, "--model", "m", "--wire", "responses")
+    assert mock.requests[0].path == "/v1/responses"
+
+
 @pytest.mark.parametrize("option", ["--stream", "--no-stream"])
 def test_streamed_or_not_the_answer_is_the_same(agentloop, option: str):
     done = agentloop("run", QUESTION, "--mock", "--demo-tools", option)
@@ -194,7 +230,7 @@ def test_step_shows_what_comes_next_and_waits(agentloop):
     assert done.exit_code == 0
     assert "  sends user: weather in Oslo?" in done.stderr
     assert "next: ask the model (1 messages, 2 tools)" in done.stderr
-    assert "next: run get_weather" in done.stderr
+    assert 'next: run call_1 get_weather({"city": "Oslo"})' in done.stderr
     assert "  sends tool call_1: " in done.stderr
 
 
@@ -202,6 +238,18 @@ def test_step_ends_the_run_on_q(agentloop):
     done = agentloop("run", "weather in Oslo?", "--mock", "--demo-tools", "--step", input="\nq\n")
     assert done.exit_code == 130
     assert "cancelled: 1 step" in done.stderr
+
+
+def test_a_call_that_was_stopped_by_step_has_not_begun(agentloop, tmp_path: Path):
+    saved = tmp_path / "talk.json"
+    options = ("--mock", "--demo-tools", "--step", "--save", str(saved))
+    agentloop("run", "weather in Oslo?", *options, input="\nq\n")
+    assert json.loads(saved.read_text())[-1]["content"] == "cancelled before it ran"
+
+
+def test_a_request_that_was_stopped_by_step_is_no_step(agentloop):
+    done = agentloop("run", "hi", "--mock", "--step", "--json", input="q\n")
+    assert json.loads(done.stdout)["steps"] == 0
 
 
 def test_what_a_model_writes_goes_into_a_pipe_as_it_is(agentloop):
