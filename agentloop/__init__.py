@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from agentloop.tools.context import ToolContext
     from agentloop.tools.policy import allow, deny, edit
     from agentloop.tools.tool import Tool, tool
+    from agentloop.wire.convert import convert
 
 _WHERE = {
     "Agent": "agent",
@@ -58,6 +59,7 @@ _WHERE = {
     "UserMessage": "messages",
     "__version__": "_version",
     "allow": "tools.policy",
+    "convert": "wire.convert",
     "deny": "tools.policy",
     "edit": "tools.policy",
     "tool": "tools.tool",
@@ -92,6 +94,7 @@ __all__ = [
     "UserMessage",
     "__version__",
     "allow",
+    "convert",
     "deny",
     "edit",
     "tool",

@@ -40,6 +40,7 @@ def test_the_public_names_are_these():
         "UserMessage",
         "__version__",
         "allow",
+        "convert",
         "deny",
         "edit",
         "tool",
