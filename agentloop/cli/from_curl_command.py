@@ -20,7 +20,7 @@ __all__ = ["from_curl"]
 _FILE = click.Path(path_type=Path, dir_okay=False)
 
 
-@click.command(epilog="""Examples: agentloop from-curl --file line.txt --run; xclip -o | agentloop from-curl""")
+@click.command()
 @click.argument("line", default="-")
 @click.option("--file", type=_FILE, metavar="FILE", help="Read the command from FILE in place of an argument or stdin.")
 @click.option("--python", is_flag=True, help="Print a Python script that sends the same. The default.")
@@ -39,9 +39,14 @@ def from_curl(
     cassette: Path | None,
     **consents: bool,
 ) -> None:
-    """Read a curl command, as documents and browsers have them for bash, from LINE, from stdin ("-"), or from a file.
+    """Read a curl command: print it in Python, or send it.
 
-    Nothing in it is run by a shell, and an option that is not known is refused. Keys in it are shown as variables.
+    \b
+      agentloop from-curl "curl https://example.org/v1/models -H 'Authorization: Bearer $KEY'"
+      agentloop from-curl --file line.txt --run --cassette x.json
+
+    LINE is a command as documents and browsers have them for bash; "-" reads it from stdin. Nothing in it is run by a
+    shell, and an option that is not known is refused. Keys in it are shown as variables.
     """
     from agentloop.cli.curl_line import read_curl
 
