@@ -1,0 +1,47 @@
+"""What the tests of the tools share: calling a tool as an agent would."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import pytest
+
+from agentloop.messages import ToolCall, ToolResult
+from agentloop.tools.context import ToolContext
+from agentloop.tools.execute import execute
+from agentloop.tools.policy import ToolRequest
+from agentloop.tools.tool import Risk, Tool
+from agentloop.tools.toolbox import Toolbox, prepare
+
+
+class Called:
+    """`called("file.read", path="a.txt")` is the result of the call; `called.risk(...)` what a policy would see."""
+
+    def __init__(self, tools: Iterable[Tool]) -> None:
+        self.toolbox = Toolbox(tools)
+
+    def __call__(self, name: str, **arguments: Any) -> ToolResult:
+        prepared = prepare(self.toolbox, ToolCall("c1", name, json.dumps(arguments)))
+        return prepared if isinstance(prepared, ToolResult) else execute(prepared, context=ToolContext(run_id="r1"))
+
+    def text(self, name: str, **arguments: Any) -> str:
+        result = self(name, **arguments)
+        assert not result.is_error, result.content
+        assert isinstance(result.content, str)
+        return result.content
+
+    def refusal(self, name: str, **arguments: Any) -> str:
+        result = self(name, **arguments)
+        assert result.is_error, result.content
+        assert isinstance(result.content, str)
+        return result.content
+
+    def risk(self, name: str, **arguments: Any) -> Risk | None:
+        return ToolRequest.of(ToolCall("c1", name, json.dumps(arguments)), self.toolbox.get(name)).risk
+
+
+@pytest.fixture
+def calling() -> Callable[[Iterable[Tool]], Called]:
+    return Called

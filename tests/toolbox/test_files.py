@@ -1,0 +1,388 @@
+"""The file tools: what they do, and what they refuse to whoever tries."""
+
+from __future__ import annotations
+
+import os
+import stat
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agentloop.errors import ConfigError, ToolError
+from agentloop.toolbox.files import file_tools
+from agentloop.toolbox.paths import parts_of
+from agentloop.toolbox.root import Root
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A root beside a folder with a secret."""
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside" / "secret.txt").write_text("SECRET")
+    inside = tmp_path / "root"
+    (inside / "notes").mkdir(parents=True)
+    (inside / "notes" / "a.txt").write_text("one\ntwo\nthree\n")
+    return inside
+
+
+@pytest.fixture
+def files(root: Path, calling: Callable[..., Any]) -> Any:
+    return calling(file_tools(root))
+
+
+def test_the_tools_say_what_they_are(root: Path):
+    assert [(tool.name, tool.risk, tool.effects) for tool in file_tools(root)] == [
+        ("file.read", "read", "none"),
+        ("file.list", "read", "none"),
+        ("file.search", "read", "none"),
+        ("file.write", "write", "idempotent"),
+        ("file.edit", "write", "once"),
+    ]
+
+
+def test_without_write_only_reading_is_offered(root: Path):
+    assert [tool.name for tool in file_tools(root, write=False)] == ["file.read", "file.list", "file.search"]
+
+
+def test_a_root_that_is_no_folder_is_an_error(root: Path):
+    with pytest.raises(ConfigError, match="no folder"):
+        file_tools(root / "notes" / "a.txt")
+
+
+# --- reading ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_file_is_read_as_it_is(files: Any):
+    assert files.text("file.read", path="notes/a.txt") == "one\ntwo\nthree\n"
+
+
+def test_a_part_of_a_file_says_which_lines_it_is(files: Any):
+    assert files.text("file.read", path="notes/a.txt", first_line=2, lines=1) == "two\n[lines 2 to 2 of 3]"
+
+
+def test_a_line_beyond_the_end_is_refused(files: Any):
+    assert files.refusal("file.read", path="notes/a.txt", first_line=9) == "notes/a.txt has 3 lines"
+
+
+def test_an_empty_file_is_empty_text(files: Any, root: Path):
+    (root / "empty").touch()
+    assert files.text("file.read", path="empty") == ""
+
+
+def test_only_line_feeds_end_a_line(files: Any, root: Path):
+    (root / "page").write_text("a\x0cb\u2028c\nd")
+    assert files.text("file.read", path="page", first_line=2) == "d\n[lines 2 to 2 of 2]"
+
+
+@pytest.mark.parametrize("data", [b"PK\x03\x04\x00\x00", b"\xff\xfe\xfa", b"text\x00more"])
+def test_a_binary_file_is_refused(files: Any, root: Path, data: bytes):
+    (root / "data").write_bytes(data)
+    assert "is no text in UTF-8" in files.refusal("file.read", path="data")
+
+
+def test_a_file_past_the_cap_is_refused_with_its_size(root: Path, calling: Callable[..., Any]):
+    (root / "big").write_text("x" * 101)
+    assert "101 bytes; at most 100" in calling(file_tools(root, max_bytes=100)).refusal("file.read", path="big")
+
+
+def test_an_endless_file_is_cut_off_though_its_size_says_0(root: Path):
+    with pytest.raises(ToolError, match="device"):
+        Root.of("/dev").read("zero", 100)
+
+
+def test_what_is_not_there_is_told_without_the_folders_outside(files: Any, root: Path):
+    assert files.refusal("file.read", path="notes/b.txt") == "notes/b.txt: no such file or directory"
+    assert files.refusal("file.read", path="nowhere/b.txt") == "nowhere: no such file or directory"
+
+
+def test_a_folder_is_not_read(files: Any):
+    assert files.refusal("file.read", path="notes") == "notes is a folder: list it"
+    assert "root folder" in files.refusal("file.read", path=".")
+
+
+# --- out of the root -------------------------------------------------------------------------------------------------
+
+OUT = [
+    "../outside/secret.txt",
+    "notes/../../outside/secret.txt",
+    "..",
+    "notes/..",
+    "/etc/passwd",
+    "//server/share/x",
+    "~/x",
+    "\\\\server\\share\\x",
+    "..\\outside\\secret.txt",
+    "C:\\x",
+    "C:/x",
+    "c:x",
+    "a\0b",
+]
+
+
+@pytest.mark.parametrize("path", OUT)
+@pytest.mark.parametrize("name", ["file.read", "file.list", "file.write", "file.edit", "file.search"])
+def test_no_path_leads_out(files: Any, name: str, path: str):
+    more = {"file.write": {"content": "x"}, "file.edit": {"old": "a", "new": "b"}, "file.search": {"text": "x"}}
+    assert "not allowed" in files.refusal(name, path=path, **more.get(name, {}))
+
+
+@given(st.text())
+def test_the_parts_of_any_path_stay_below_the_root(path: str):
+    try:
+        parts = parts_of(path)
+    except ToolError:
+        return
+    assert not {"", ".", ".."} & set(parts)
+    assert not any("/" in part or "\\" in part or "\0" in part for part in parts)
+
+
+def test_a_link_to_a_file_is_not_followed(files: Any, root: Path):
+    (root / "link").symlink_to(root.parent / "outside" / "secret.txt")
+    assert files.refusal("file.read", path="link") == "link is a link, and links are not followed"
+
+
+def test_a_link_to_a_folder_is_not_followed(files: Any, root: Path):
+    (root / "link").symlink_to(root.parent / "outside")
+    for name, more in (("file.read", {}), ("file.write", {"content": "x"}), ("file.edit", {"old": "S", "new": "x"})):
+        assert "links are not followed" in files.refusal(name, path="link/secret.txt", **more)
+    assert "links are not followed" in files.refusal("file.list", path="link")
+    assert (root.parent / "outside" / "secret.txt").read_text() == "SECRET"
+
+
+def test_a_link_that_stays_inside_is_not_followed_either(files: Any, root: Path):
+    (root / ".env").write_text("KEY=1")
+    (root / "harmless.txt").symlink_to(root / ".env")
+    assert "links are not followed" in files.refusal("file.read", path="harmless.txt")
+
+
+def test_writing_to_a_link_changes_nothing(files: Any, root: Path):
+    (root / "link").symlink_to(root.parent / "outside" / "secret.txt")
+    assert "no regular file" in files.refusal("file.write", path="link", content="x")
+    assert (root.parent / "outside" / "secret.txt").read_text() == "SECRET"
+
+
+def test_a_list_shows_links_and_does_not_enter_them(files: Any, root: Path):
+    (root / "link").symlink_to(root.parent / "outside")
+    assert files.text("file.list", depth=3) == "link  (link, not opened)\nnotes/\nnotes/a.txt  14"
+
+
+def test_a_search_does_not_enter_links(files: Any, root: Path):
+    (root / "link").symlink_to(root.parent / "outside")
+    assert files.text("file.search", text="SECRET") == "nothing found"
+
+
+def test_a_folder_that_is_swapped_for_a_link_again_and_again_never_leads_out(files: Any, root: Path):
+    target, folder, spare = root.parent / "outside", root / "box", root / "spare"
+    folder.mkdir()
+    (folder / "secret.txt").write_text("mine")
+    done = threading.Event()
+
+    def swap() -> None:
+        while not done.is_set():
+            with suppress(OSError):  # a write may have made the folder anew meanwhile
+                folder.rename(spare)
+                folder.symlink_to(target)
+                folder.unlink()
+                spare.rename(folder)
+
+    thread = threading.Thread(target=swap)
+    thread.start()
+    try:
+        seen = {files("file.read", path="box/secret.txt").content for _ in range(400)}
+        for _ in range(100):
+            files("file.write", path="box/new.txt", content="x")
+    finally:
+        done.set()
+        thread.join()
+    assert "SECRET" not in seen
+    assert sorted(each.name for each in target.iterdir()) == ["secret.txt"]
+
+
+def test_a_pipe_neither_blocks_nor_is_read(files: Any, root: Path):
+    os.mkfifo(root / "pipe")
+    assert "pipe, socket or device" in files.refusal("file.read", path="pipe")
+    assert "no regular file" in files.refusal("file.write", path="pipe", content="x")
+    assert files.text("file.list", depth=1) == "notes/\npipe  (special file, not opened)"
+    assert files.text("file.search", text="x") == "nothing found"
+
+
+# --- searching -------------------------------------------------------------------------------------------------------
+
+
+def test_a_search_tells_file_line_and_text(files: Any):
+    assert files.text("file.search", text="TW*") == "notes/a.txt:2: two"
+
+
+def test_letter_case_may_count(files: Any):
+    assert files.text("file.search", text="TWO", ignore_case=False) == "nothing found"
+
+
+def test_a_star_stands_for_anything_in_between(files: Any, root: Path):
+    (root / "b.txt").write_text("one and two\ntwo and one\n")
+    assert files.text("file.search", text="one*two") == "b.txt:1: one and two"
+
+
+def test_names_narrow_the_search(files: Any, root: Path):
+    (root / "b.py").write_text("two\n")
+    assert files.text("file.search", text="two", files="*.py") == "b.py:1: two"
+
+
+@pytest.mark.parametrize("name", [".env", ".ssh/config", "server.key", "my_credentials.json", ".git/config"])
+def test_a_search_leaves_out_what_looks_secret_and_says_so(files: Any, root: Path, name: str):
+    (root / name).parent.mkdir(exist_ok=True)
+    (root / name).write_text("two")
+    told = files.text("file.search", text="two")
+    assert told == "notes/a.txt:2: two\n[1 hidden, secret-looking, large or binary files left out]"
+
+
+@pytest.mark.parametrize("text", ["(a+)+$", "[", "a{1000}{1000}", ".*" * 50])
+def test_no_pattern_is_catastrophic(files: Any, root: Path, text: str):
+    (root / "as").write_text("a" * 100_000 + "!")
+    assert files.text("file.search", text=text) in ("nothing found", f"as:1: {'a' * 300}")
+
+
+def test_a_search_ends_when_its_time_is_over(root: Path, calling: Callable[..., Any]):
+    for number in range(9):
+        (root / f"{number}.txt").write_text("two")
+    ticks = iter(range(1000))
+    files = calling(file_tools(root, search_seconds=5, clock=lambda: float(next(ticks))))
+    told = files.text("file.search", text="two").splitlines()
+    assert len(told) < 5
+    assert told[-1] == "[stopped after 5 s: search a smaller folder]"
+
+
+def test_hits_are_capped(files: Any, root: Path):
+    (root / "many").write_text("two\n" * 1000)
+    assert files.text("file.search", text="two").splitlines()[100:] == ["[only the first 100 lines are shown]"]
+
+
+def test_an_empty_search_is_refused(files: Any):
+    assert "give a text" in files.refusal("file.search", text="**")
+
+
+def test_a_long_list_is_cut_and_says_so(files: Any, root: Path):
+    for number in range(510):
+        (root / f"{number:03}").touch()
+    assert files.text("file.list").splitlines()[-1] == "[only the first 500 entries are shown]"
+
+
+# --- writing ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_file_is_written_with_the_folders_on_its_way(files: Any, root: Path):
+    assert files.text("file.write", path="new/deep/ä.txt", content="grün\n") == "created new/deep/ä.txt (6 bytes)"
+    assert (root / "new" / "deep" / "ä.txt").read_text() == "grün\n"
+
+
+def test_writing_replaces_and_keeps_the_mode(files: Any, root: Path):
+    (root / "run.sh").write_text("old")
+    (root / "run.sh").chmod(0o4750)
+    assert files.text("file.write", path="run.sh", content="new").startswith("replaced")
+    assert stat.S_IMODE((root / "run.sh").stat().st_mode) == 0o750
+
+
+def test_a_write_leaves_no_draft_behind(files: Any, root: Path):
+    files.text("file.write", path="a", content="x")
+    assert sorted(each.name for each in root.iterdir()) == ["a", "notes"]
+
+
+def test_a_write_over_a_folder_is_refused_and_leaves_no_draft(files: Any, root: Path):
+    assert "no regular file" in files.refusal("file.write", path="notes", content="x")
+    assert sorted(each.name for each in root.iterdir()) == ["notes"]
+
+
+def test_a_second_name_of_a_file_keeps_the_old_content(files: Any, root: Path):
+    os.link(root.parent / "outside" / "secret.txt", root / "alias.txt")
+    files.text("file.write", path="alias.txt", content="x")
+    assert (root.parent / "outside" / "secret.txt").read_text() == "SECRET"
+
+
+def test_a_read_only_file_stays(files: Any, root: Path):
+    (root / "a").write_text("x")
+    (root / "a").chmod(0o444)
+    assert files.refusal("file.write", path="a", content="y") == "a is read-only"
+
+
+def test_a_text_past_the_cap_is_not_written(root: Path, calling: Callable[..., Any]):
+    assert "at most 10" in calling(file_tools(root, max_bytes=10)).refusal("file.write", path="a", content="x" * 11)
+    assert not (root / "a").exists()
+
+
+def test_an_edit_replaces_one_passage(files: Any, root: Path):
+    assert files.text("file.edit", path="notes/a.txt", old="two\n", new="2\n") == "changed notes/a.txt at line 2"
+    assert (root / "notes" / "a.txt").read_text() == "one\n2\nthree\n"
+
+
+@pytest.mark.parametrize(
+    ("old", "why"),
+    [("e", "occurs 3 times"), ("four", "does not hold this passage"), ("", "old is empty")],
+)
+def test_an_edit_that_is_not_unique_changes_nothing(files: Any, root: Path, old: str, why: str):
+    assert why in files.refusal("file.edit", path="notes/a.txt", old=old, new="x")
+    assert (root / "notes" / "a.txt").read_text() == "one\ntwo\nthree\n"
+
+
+def test_an_edit_keeps_line_ends_and_says_when_they_differ(files: Any, root: Path):
+    (root / "dos").write_bytes(b"a\r\nb\r\nc\r\n")
+    assert r"end in \r\n" in files.refusal("file.edit", path="dos", old="a\nb", new="x")
+    files.text("file.edit", path="dos", old="a", new="x")
+    assert (root / "dos").read_bytes() == b"x\r\nb\r\nc\r\n"
+
+
+def test_a_file_that_changed_since_it_was_read_is_not_replaced(root: Path):
+    folder = Root.of(root)
+    _, as_read = folder.read("notes/a.txt", 100)
+    (root / "notes" / "a.txt").write_text("something longer")
+    with pytest.raises(ToolError, match="changed by someone else"):
+        folder.replace("notes/a.txt", b"x", as_read=as_read)
+
+
+# --- what asks although it is allowed --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("path", [".env", ".ENV", "a/.aws/credentials", "id_rsa", "server.PEM", "db_password.txt"])
+def test_reading_what_looks_secret_is_danger(files: Any, path: str):
+    assert files.risk("file.read", path=path) == "danger"
+    assert files.risk("file.search", path=path, text="x") == "danger"
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        ".git/hooks/pre-commit",
+        "sub/.git/config",
+        "conftest.py",
+        "tests/conftest.py",
+        "CONFTEST.PY",
+        "Makefile",
+        "Make\u200cfile",
+        "\uff2dakefile",
+        "GNUmakefile",
+        "package.json",
+        "pyproject.toml",
+        "x.pth",
+        ".bashrc",
+        ".github/workflows/ci.yml",
+        "Dockerfile",
+    ],
+)
+def test_writing_what_runs_by_itself_is_danger(files: Any, path: str):
+    assert files.risk("file.write", path=path, content="x") == "danger"
+    assert files.risk("file.edit", path=path, old="x", new="y") == "danger"
+
+
+@pytest.mark.parametrize("path", ["notes/a.txt", "src/main.py", "README.md"])
+def test_an_ordinary_file_has_the_risk_of_the_tool(files: Any, path: str):
+    assert files.risk("file.read", path=path) == "read"
+    assert files.risk("file.write", path=path, content="x") == "write"
+
+
+@pytest.mark.parametrize("path", ["../x", "/etc/passwd"])
+def test_nobody_is_asked_about_a_path_that_is_refused_anyway(files: Any, path: str):
+    assert files.risk("file.write", path=path, content="x") == "write"
