@@ -195,10 +195,13 @@ class ErrorReply:
 
 
 def _pieces(chunk: bytes) -> list[bytes]:
-    """The chunk, parted behind each of its events."""
+    """The chunk, parted behind each of its events, and behind what ends the event before."""
     border = b"\r\n\r\n" if b"\r\n\r\n" in chunk else b"\n\n"
-    *whole, rest = chunk.split(border)
+    body = chunk.lstrip(b"\r\n")
+    *whole, rest = body.split(border)
     pieces = [piece + border for piece in whole]
+    if len(body) < len(chunk):
+        pieces.insert(0, chunk[: len(chunk) - len(body)])
     return [*pieces, rest] if rest or not pieces else pieces
 
 

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 import httpx
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from agentloop.errors import ModelError, ProtocolError, ServerError, TransportError
@@ -166,6 +166,7 @@ CUT = b""
 DONE = sse(piece("c", "stop"), "[DONE]").content
 
 
+@example(end=FAILED, newline=b"\n", cuts=[len(sse(piece("a"), piece("b\n\n")).content) - 1])  # in the blank line
 @given(
     st.sampled_from([FAILED, CUT, DONE]), st.sampled_from([b"\n", b"\r\n"]), st.lists(st.integers(0, 400), max_size=6)
 )
