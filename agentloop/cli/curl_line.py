@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, TypeAlias
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
-from agentloop.cli.shell_words import Command, Word, plain, read_commands
+from agentloop.cli.shell_words import Command, Variable, Word, joined, plain, read_commands
 from agentloop.errors import ConfigError
+from agentloop.http.secrets import redact_text, redact_url
 
 __all__ = ["Consent", "CurlCall", "Header", "read_curl"]
 
@@ -71,7 +72,7 @@ def read_curl(text: str, consents: frozenset[Consent] = frozenset()) -> CurlCall
     builder = _Builder(consents, _stdin(commands[:place], command))
     call = builder.build(command.words[1:])
     for left in commands[place + 1 :]:
-        call.notes.append("left out, since it is no part of the call: " + " ".join(map(plain, left.words)))
+        call.notes.append(f"left out, since it is no part of the call: {_shown(left)}")
     return call
 
 
@@ -81,13 +82,17 @@ def _stdin(before: Sequence[Command], command: Command) -> Word | None:
         return command.document
     source = before[-1]
     words = [plain(word) for word in source.words]
-    if len(before) > 1 or source.joint != "|" or source.document is None or words[:1] not in (["cat"], ["head"]):
-        raise ConfigError(f"what stands before curl cannot be read: {' '.join(words)}")
-    if words == ["cat"]:
-        return source.document
-    if len(words) != 3 or words[1] != "-c" or not words[2].isdigit() or len(source.document) != 1:
-        raise ConfigError(f"what stands before curl cannot be read: {' '.join(words)}")
-    return (plain(source.document).encode()[: int(words[2])].decode("utf-8", "ignore"),)
+    if len(before) == 1 and source.joint == "|" and source.document is not None:
+        if words == ["cat"]:
+            return source.document
+        counted = len(words) == 3 and words[:2] == ["head", "-c"] and words[2].isdigit()
+        if counted and not any(isinstance(piece, Variable) for piece in source.document):
+            return (plain(source.document).encode()[: int(words[2])].decode("utf-8", "ignore"),)
+    raise ConfigError(f"what stands before curl cannot be read: {_shown(source)}")
+
+
+def _shown(command: Command) -> str:
+    return redact_text(" ".join(map(plain, command.words)))
 
 
 class _Builder:
@@ -101,12 +106,7 @@ class _Builder:
         for option, value in _options(words):
             self._set(option, value)
         call = self._call
-        if not call.url:
-            raise ConfigError("the curl command has no URL")
-        if not re.match(r"https?://", plain(call.url)):
-            if "://" in plain(call.url):
-                raise ConfigError(f"only http and https are read: {plain(call.url).split('://')[0]} is neither")
-            call.url = ("http://", *call.url)
+        self._finish_url()
         if self._data:
             self._finish_body()
         call.method = call.method or ("POST" if self._data else "GET")
@@ -119,7 +119,7 @@ class _Builder:
         call = self._call
         match option:
             case "--url" if call.url:
-                raise ConfigError(f"there are two URLs: {plain(call.url)} and {plain(value)}")
+                raise ConfigError(f"there are two URLs: {redact_url(plain(call.url))} and {redact_url(plain(value))}")
             case "--url":
                 call.url = value
             case "--request":
@@ -186,6 +186,19 @@ class _Builder:
     def _need(self, consent: Consent, what: str, flag: str) -> None:
         if consent not in self._consents:
             raise ConfigError(f"{what}: pass {flag} if that is meant")
+
+    def _finish_url(self) -> None:
+        call = self._call
+        if not call.url:
+            raise ConfigError("the curl command has no URL")
+        if not re.match(r"https?://", plain(call.url)):
+            if "://" in plain(call.url):
+                raise ConfigError(f"only http and https are read: {plain(call.url).split('://')[0]} is neither")
+            call.url = joined(["http://", *call.url])
+        login = re.match(r"(https?://)([^/?#@]+)@", call.url[0]) if isinstance(call.url[0], str) else None
+        if login:
+            call.login = call.login or (unquote(login[2]),)
+            call.url = (login[1] + str(call.url[0])[login.end() :], *call.url[1:])
 
     def _finish_body(self) -> None:
         joint: Word = ("",) if all(option == "--json" for option, _ in self._data) else ("&",)

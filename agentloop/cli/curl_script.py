@@ -12,7 +12,7 @@ from urllib.parse import unquote_plus
 from agentloop.cli.curl_line import CurlCall
 from agentloop.cli.shell_words import Variable, Word, filled, joined, plain
 from agentloop.errors import AgentLoopError, ConfigError
-from agentloop.http.curl import variable_for
+from agentloop.http.curl import split_scheme, variable_for
 from agentloop.http.secrets import holds_key, is_sensitive
 from agentloop.shapes import as_dict
 
@@ -30,16 +30,19 @@ def without_keys(call: CurlCall) -> CurlCall:
     found: list[str] = []
     headers: list[tuple[str, Word]] = []
     for name, value in call.headers:
-        text = plain(value)
-        if is_sensitive(name) and all(isinstance(piece, str) for piece in value) and text:
-            scheme, blank, secret = text.rpartition(" ")
+        scheme, secret = split_scheme(plain(value))
+        if is_sensitive(name) and value != ("",) and not _is_variable(scheme, value):
             found.append(secret)
-            value = (f"{scheme}{blank}", Variable(variable_for(name, call.host)))
+            value = joined([scheme, Variable(variable_for(name, call.host))])
         headers.append((name, value))
     if holds_key(plain(call.body or ()), found):
         raise ConfigError("the body holds the key itself, which a script must not show: take it out of the text")
     login = None if call.login is None else (_LOGIN,)
     return replace(call, url=_url_without_keys(call), headers=headers, login=login)
+
+
+def _is_variable(scheme: str, value: Word) -> bool:
+    return len(value) > 0 and isinstance(value[-1], Variable) and value[:-1] in ((), (scheme,))
 
 
 def _url_without_keys(call: CurlCall) -> Word:

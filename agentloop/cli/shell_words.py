@@ -179,6 +179,8 @@ def joined(pieces: Iterable[str | Variable]) -> Word:
     out: list[str | Variable] = []
     for piece in pieces:
         last = out[-1] if out else None
+        if piece == "":
+            continue
         if isinstance(piece, str) and isinstance(last, str):
             out[-1] = last + piece
         else:

@@ -6,6 +6,7 @@ length and without the limits that the words of a command have.
 
 from __future__ import annotations
 
+import base64
 import itertools
 import json
 import re
@@ -21,9 +22,10 @@ from agentloop.http.proxies import is_loopback
 from agentloop.http.secrets import SHORTEST, holds_key, is_sensitive
 from agentloop.wire.quirks import PRESETS
 
-__all__ = ["as_curl", "curl_variables", "variable_for"]
+__all__ = ["as_curl", "curl_variables", "split_scheme", "variable_for"]
 
 _KEY_NAMES = frozenset({"authorization", "api-key", "x-api-key", "x-goog-api-key", "key", "api_key", "apikey"})
+_BRACES = r"\$\{(\w+)\}(?!\w)"  # they are needed only before a letter
 _LOGIN = "USER_AND_PASSWORD"
 _PRETTY_NOTE = "# The body is indented here: its bytes are not those that the client sends."
 
@@ -43,7 +45,8 @@ def as_curl(
     keys = _Keys(request, key_variable)
     lines = [_first_line(request, keys), *_header_options(request, keys)]
     body = request.content
-    keys.refuse_in(body)
+    keys.refuse_in("\n".join(lines), "URL")
+    keys.refuse_in(body.decode("utf-8", "replace"), "body")
     if not body:
         return _command(lines)
     if body_file is not None:
@@ -65,10 +68,14 @@ def variable_for(name: str, host: str) -> str:
     """The variable for the secret in a header or parameter of that name: for a key the one that the host's provider is
     known for, for anything else its own name."""
     if name.lower() not in _KEY_NAMES:
-        return re.sub(r"\W", "_", name.upper(), flags=re.ASCII)
+        return _own_variable(name)
     rows = PRESETS.values() if not is_loopback(host) else ()  # several providers serve on the same machine
     known = (row.key_env for row in rows if row.base_url and httpx.URL(row.base_url).host == host)
     return next(known, None) or "AGENTLOOP_API_KEY"
+
+
+def _own_variable(name: str) -> str:
+    return re.sub(r"\W", "_", name.upper(), flags=re.ASCII)
 
 
 def _command(lines: Sequence[str]) -> str:
@@ -109,14 +116,17 @@ class _Keys:
 
     def __init__(self, request: httpx.Request, key_variable: str | None) -> None:
         self._variables: dict[str, _Variable] = {}
+        self._hidden: list[str] = []
         for name, value in (*request.headers.multi_items(), *request.url.params.multi_items()):
-            if is_sensitive(name) and (secret := _secret_of(value)):
+            if is_sensitive(name) and (secret := split_scheme(value)[1]):
                 wanted = (key_variable if name.lower() in _KEY_NAMES else None) or variable_for(name, request.url.host)
                 if _is_login(name, value):
                     wanted = _LOGIN
+                    self._hidden += _password_of(secret)
                 elif _Variable(wanted) in self._variables.values():
-                    wanted = re.sub(r"\W", "_", name.upper(), flags=re.ASCII)
+                    wanted = _own_variable(name)
                 self._variables.setdefault(secret, _Variable(wanted))
+                self._hidden.append(secret)
 
     @property
     def variables(self) -> tuple[str, ...]:
@@ -128,7 +138,7 @@ class _Keys:
         if _is_login(name, value):
             return f'-u "${_LOGIN}"'
         long_ones = [secret for secret in self._variables if len(secret) >= SHORTEST]
-        for secret in [_secret_of(value)] if is_sensitive(name) else long_ones:
+        for secret in [split_scheme(value)[1]] if is_sensitive(name) else long_ones:
             before, found, after = value.rpartition(secret)
             if found:
                 return f"-H {_word(f'{name}: {before}', self._variables[secret], after)}"
@@ -142,18 +152,26 @@ class _Keys:
             pieces += [f"{name}{equals}", variable] if variable else [part]
         return _word(*pieces)
 
-    def refuse_in(self, body: bytes) -> None:
-        if holds_key(body.decode("utf-8", "replace"), self._variables):
-            raise ConfigError("the body holds the key itself, which a curl line must not show: take it out of the text")
+    def refuse_in(self, text: str, what: str) -> None:
+        if holds_key(text, self._hidden):
+            raise ConfigError(f"the {what} holds the key itself, which a curl line must not show: take it out of there")
 
 
 def _is_login(name: str, value: str) -> bool:
     return name.lower() == "authorization" and value.startswith("Basic ")
 
 
-def _secret_of(value: str) -> str:
-    """The part of a header or parameter that is the key: what follows the scheme word."""
-    return value.strip().rpartition(" ")[2]
+def _password_of(credentials: str) -> list[str]:
+    try:
+        return [base64.b64decode(credentials).decode().partition(":")[2]]
+    except ValueError:
+        return []
+
+
+def split_scheme(value: str) -> tuple[str, str]:
+    """A secret header's value as the scheme word with its blank, such as "Bearer ", and the secret itself."""
+    found = re.fullmatch(r"([A-Za-z][A-Za-z-]* )(\S+)", value)
+    return (found[1], found[2]) if found else ("", value)
 
 
 def _word(*pieces: str | _Variable) -> str:
@@ -162,7 +180,8 @@ def _word(*pieces: str | _Variable) -> str:
     if not any(isinstance(piece, _Variable) for piece in pieces):
         return shlex.quote(text)
     if not re.search(r'[!"$`\\]', text):
-        return '"' + "".join(f"${piece.name}" if isinstance(piece, _Variable) else piece for piece in pieces) + '"'
+        whole = "".join(f"${{{piece.name}}}" if isinstance(piece, _Variable) else piece for piece in pieces)
+        return '"' + re.sub(_BRACES, r"$\1", whole) + '"'
     return "".join(f'"${piece.name}"' if isinstance(piece, _Variable) else shlex.quote(piece) for piece in pieces)
 
 

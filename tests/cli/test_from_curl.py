@@ -165,12 +165,18 @@ def test_a_pasted_key_becomes_a_variable(agentloop, url: str):
 
 
 def test_keys_in_the_url_the_login_and_cookies_become_variables(agentloop):
-    text = "curl 'http://h/x?api_key=query-key-99&n=1' -u me:secret-99 -b 'session=cookie-99'"
+    text = "curl 'http://h/x?api_key=query-key-99&n=1' -u me:secret-99 -b 'a=cookie-88; b=cookie-99'"
     code = agentloop("from-curl", text).stdout
-    assert not any(secret in code for secret in ("query-key-99", "secret-99", "cookie-99"))
+    assert not any(secret in code for secret in ("query-key-99", "secret-99", "cookie-88", "cookie-99"))
     assert 'os.environ["AGENTLOOP_API_KEY"] + "&n=1"' in code
     assert 'os.environ["COOKIE"]' in code
     assert 'os.environ["USER_AND_PASSWORD"]' in code
+
+
+@pytest.mark.parametrize("cookies", ["a=cookie-88; b=$B", "$B; a=cookie-88"])
+def test_a_secret_beside_a_variable_is_hidden_too(agentloop, cookies: str):
+    code = agentloop("from-curl", f'curl http://h -b "{cookies}="').stdout
+    assert '("Cookie", os.environ["COOKIE"])' in code
 
 
 def test_the_script_takes_the_key_from_the_environment(agentloop):

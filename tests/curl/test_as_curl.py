@@ -97,6 +97,28 @@ def test_a_key_that_stands_in_another_header_is_a_variable_there_too():
     assert '"X-Note: use $AGENTLOOP_API_KEY now"' in as_curl(client.build_request("hi"))
 
 
+def test_a_variable_before_a_letter_has_braces():
+    client = Client("http://localhost:8080/v1", model="m", api_key=KEY, extra_headers={"X-Note": f"<{KEY}x>"})
+    assert '"X-Note: <${AGENTLOOP_API_KEY}x>"' in as_curl(client.build_request("hi"))
+
+
+def test_all_cookies_are_one_variable():
+    request = httpx.Request("GET", "http://localhost/", headers={"Cookie": "a=first-99; b=second-99"})
+    assert '-H "Cookie: $COOKIE"' in as_curl(request)
+
+
+def test_a_key_in_the_path_is_refused():
+    request = httpx.Request("GET", f"http://localhost/{KEY}", headers={"Authorization": f"Bearer {KEY}"})
+    with pytest.raises(ConfigError, match="URL holds the key"):
+        as_curl(request)
+
+
+def test_a_body_that_holds_the_password_is_refused():
+    request = Client("http://me:secret-99@localhost/v1", model="m").build_request("is secret-99 mine?")
+    with pytest.raises(ConfigError, match="holds the key"):
+        as_curl(request)
+
+
 def test_a_body_that_holds_the_key_is_refused():
     request = Client("http://localhost:8080/v1", model="m", api_key=KEY).build_request(f"is {KEY} mine?")
     with pytest.raises(ConfigError, match="holds the key") as caught:

@@ -82,6 +82,11 @@ def test_a_login_and_a_bound():
     assert (call.login, call.seconds, call.follow) == (("me:", Variable("PASSWORD")), 2.5, True)
 
 
+def test_a_login_in_the_url_is_a_login():
+    call = read_curl("curl https://me:p%40ss@h/v1")
+    assert (call.login, call.url) == (("me:p@ss",), ("https://h/v1",))
+
+
 @pytest.mark.parametrize("before", ["", "cat <<'E' | ", "head -c 5 <<'E' | "])
 def test_a_body_may_stand_in_a_here_document(before: str):
     line = f"{before}curl h --data-binary @-{'' if before else chr(60) * 2 + 'E'}\na\nb!\nE\n"
@@ -134,6 +139,13 @@ def test_what_follows_is_left_out_and_said():
 def test_what_is_not_understood_is_named(line: str, what: str):
     with pytest.raises(ConfigError, match=what):
         read_curl(line)
+
+
+@pytest.mark.parametrize("line", ["curl {} h", "rm {}; curl h", "echo {} | curl h"])
+def test_messages_hold_no_keys(line: str):
+    with pytest.raises(ConfigError) as caught:
+        read_curl(line.format("http://x?key=sk-secret-0123456789"))
+    assert "0123456789" not in str(caught.value)
 
 
 @pytest.mark.parametrize(
