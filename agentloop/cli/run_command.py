@@ -14,13 +14,6 @@ from agentloop.cli.settings import Settings, SettingsCommand, trace_option, with
 __all__ = ["read_prompt", "run"]
 
 
-def _remember_json(context: click.Context, parameter: click.Parameter, value: bool) -> bool:
-    del parameter
-    if value:
-        errors_as_json(context)
-    return value
-
-
 @click.command(cls=SettingsCommand)
 @click.argument("prompt")
 @with_settings
@@ -29,8 +22,6 @@ def _remember_json(context: click.Context, parameter: click.Parameter, value: bo
     "--json",
     "json_output",
     is_flag=True,
-    is_eager=True,
-    callback=_remember_json,
     help='Print one JSON object in place of the text; its "status" is "error" when nothing could be asked.',
 )
 @click.option(

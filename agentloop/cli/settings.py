@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import click
 
-from agentloop.cli.program import show_tracebacks
+from agentloop.cli.program import errors_as_json, show_tracebacks
 
 __all__ = ["Settings", "SettingsCommand", "trace_option", "with_settings"]
 
@@ -102,11 +102,14 @@ trace_option = click.option(
 
 
 class SettingsCommand(click.Command):
-    """A command whose flag --show-requests may say how, as in --show-requests=curl. For click an option either has a
-    value or has none, and one with a value would take the prompt that follows it."""
+    """A command whose flag --show-requests may say how, as in --show-requests=curl, and whose errors are JSON with
+    --json. For click an option either has a value or has none, and one with a value would take the prompt that follows
+    it."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         end = args.index("--") if "--" in args else len(args)
+        if "--json" in args[:end] and any(parameter.name == "json_output" for parameter in self.params):
+            errors_as_json(ctx)  # known before the options are read, since reading them may fail
         spelled = ["--show-curl" if arg == "--show-requests=curl" else arg for arg in args[:end]]
         return super().parse_args(ctx, spelled + args[end:])
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
 from agentloop.history.answers import Cut
@@ -31,9 +31,9 @@ class LedgerRow:
 
 @dataclass(frozen=True, slots=True)
 class Ledger:
-    """The context of one request. `total` counts it as a whole; rows are shares of it, and may differ from it by what
-    stands around them. The first `known_messages` messages, with instructions and tools, are `known_tokens` by the
-    provider's own report; the rest is the counter's word. `last_cut` is what was left out last, if anything was.
+    """The context of one request. `total` counts it as a whole; rows are shares of it, and add up to it. The first
+    `known_messages` messages, with instructions and tools, are `known_tokens` by the provider's own report; the rest is
+    the counter's word. `last_cut` is what was left out last, if anything was.
     """
 
     rows: tuple[LedgerRow, ...]
@@ -72,7 +72,9 @@ def ledger(view: Sequence[Message], meter: Meter, *, last_cut: Cut | None = None
     known_messages, known_tokens = meter.known(parts.messages)
     # A counter builds on a report only for what was added to it; here the whole of it may be reported.
     total = known_tokens if known_messages == len(view) else meter.count(view)
-    return Ledger(tuple(rows), total, known_messages, known_tokens, last_cut)
+    shares = _shares(total, [row.tokens for row in rows])
+    sized = tuple(replace(row, tokens=share) for row, share in zip(rows, shares, strict=True))
+    return Ledger(sized, total, known_messages, known_tokens, last_cut)
 
 
 def _head_rows(meter: Meter) -> list[LedgerRow]:

@@ -59,6 +59,7 @@ def test_json_of_a_run_that_did_not_answer_has_an_error(agentloop):
         (["--mock", "--tool", "nothing"], "ConfigError"),
         (["--mock", "--provider", "deepseek"], "UsageError"),
         (["--mock", "--max-steps", "0"], "BadParameter"),
+        (["--mock", "--no-such-option"], "NoSuchOption"),
     ],
 )
 def test_json_of_a_wrong_configuration_is_an_object_with_the_error(agentloop, arguments: list[str], kind: str):

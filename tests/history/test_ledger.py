@@ -45,6 +45,7 @@ def test_a_request_that_was_reported_as_a_whole_has_that_total():
     sent = [UserMessage("hi")]
     meter.observe(sent, Usage(input_tokens=77), provider="p", model="m")
     found = ledger(sent, meter)
+    assert sum(row.tokens for row in found.rows) == found.total
     assert (found.total, found.known_tokens, found.estimated_tokens) == (77, 77, 0)
 
 
