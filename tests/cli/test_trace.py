@@ -10,13 +10,14 @@ from typing import Any
 
 import pytest
 
+from agentloop import Client
 from agentloop.cli.trace_file import TraceWriter
 from agentloop.cli.tracing import Trace
 from agentloop.history.answers import Cut
-from agentloop.loop.result import Repaired, ToolFinished, ToolStarted, Trimmed, Warned
+from agentloop.loop.result import Repaired, StepStarted, ToolFinished, ToolStarted, Trimmed, Warned
 from agentloop.messages import ToolResult, UserMessage
 from agentloop.mock import Call, MockProvider, Question, Reply
-from agentloop.model import TextDelta
+from agentloop.model import ModelRequest, TextDelta
 from agentloop.parts import TextPart, ToolCall
 from agentloop.repairs import Repair
 from agentloop.tools.policy import Allow, Deny, Edit
@@ -217,6 +218,15 @@ def test_repairs_and_cuts_are_written(trace: Trace, file: Path):
         "tokens_after": 4000,
         "cached_lost": 3500,
     }
+
+
+def test_a_request_that_no_step_has_announced_is_for_a_summary(trace: Trace, file: Path):
+    with MockProvider() as mock, Client(mock.base_url, model="m") as client:
+        model = trace.watch(client)
+        trace.see(StepStarted(4))
+        list(model.events(ModelRequest((UserMessage("hi"),))))
+        list(model.events(ModelRequest((UserMessage("sum this up"),))))
+    assert [(line["step"], line["purpose"]) for line in of_type(file, "request")] == [(4, "step"), (4, "summary")]
 
 
 def test_the_end_is_written_also_when_the_run_is_stopped(agentloop, file: Path):
