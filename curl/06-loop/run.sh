@@ -34,7 +34,7 @@ while [ "$step" -le "${MAX_STEPS:-10}" ]; do
       get_weather | convert_temperature) result=$("$name" "$arguments") ;;
       *) result="there is no tool $name" ;;
     esac
-    echo "step $step: $name $arguments -> $result"
+    printf 'step %s: %s %s -> %s\n' "$step" "$name" "$arguments" "$result"
     edit --argjson call "$call" --slurpfile message message.json --arg result "$result" \
       '.messages += [{role: "tool", tool_call_id: $message[0].tool_calls[$call].id, content: $result}]'
     call=$((call + 1))

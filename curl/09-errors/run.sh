@@ -14,14 +14,14 @@ ask() { # $1: the key, $2: the body; the status goes to stdout, headers and answ
     -D "$WORK/headers.txt" -o "$WORK/answer.json" -w '%{http_code}'
 }
 
-echo "A wrong key:   $(ask wrong-key "$WORK/good.json") $(jq -r '.error.message' "$WORK/answer.json")"
-echo "A wrong body:  $(ask "$API_KEY" "$WORK/bad.json") $(jq -r '.error.message' "$WORK/answer.json")"
+printf 'A wrong key:   %s %s\n' "$(ask wrong-key "$WORK/good.json")" "$(jq -r '.error.message' "$WORK/answer.json")"
+printf 'A wrong body:  %s %s\n' "$(ask "$API_KEY" "$WORK/bad.json")" "$(jq -r '.error.message' "$WORK/answer.json")"
 
 for try in 1 2 3; do
   status=$(ask "$API_KEY" "$WORK/good.json")
   case $status in
     200)
-      echo "Try $try:         200 $(jq -r '.choices[0].message.content' "$WORK/answer.json")"
+      printf 'Try %s:         200 %s\n' "$try" "$(jq -r '.choices[0].message.content' "$WORK/answer.json")"
       exit
       ;;
     429 | 5??)

@@ -18,6 +18,7 @@ while read -r question; do
     --data-binary @"$WORK/sent.json" >"$WORK/answer.json"
   jq --slurpfile answer "$WORK/answer.json" '. + [$answer[0].choices[0].message | {role, content}]' \
     "$WORK/asked.json" >"$WORK/history.json"
-  echo "history $(jq length "$WORK/asked.json"), sent $(jq '.messages | length' "$WORK/sent.json")," \
-    "$(jq .usage.prompt_tokens "$WORK/answer.json") tokens: $(jq -r '.choices[0].message.content' "$WORK/answer.json")"
+  printf 'history %s, sent %s, %s tokens: %s\n' \
+    "$(jq length "$WORK/asked.json")" "$(jq '.messages | length' "$WORK/sent.json")" \
+    "$(jq .usage.prompt_tokens "$WORK/answer.json")" "$(jq -r '.choices[0].message.content' "$WORK/answer.json")"
 done <"$WORK/questions.txt"
