@@ -16,7 +16,7 @@ done
 
 WORK=$(mktemp -d) # for files in between
 mock=
-trap 'test -z "$mock" || kill "$mock" 2>/dev/null; rm -rf "$WORK"' EXIT
+trap '[ -z "$mock" ] || kill "$mock" 2>/dev/null || :; rm -rf "$WORK"' EXIT
 trap 'exit 130' INT TERM
 
 if [ -z "${AGENTLOOP_BASE_URL:-}" ]; then
