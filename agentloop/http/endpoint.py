@@ -14,7 +14,7 @@ import httpx
 from agentloop._version import __version__
 from agentloop.errors import ConfigError
 from agentloop.http.clock import Clock, SystemClock
-from agentloop.http.proxies import is_loopback
+from agentloop.http.proxies import is_loopback, names_a_server
 from agentloop.http.retry import RetryPolicy
 from agentloop.http.secrets import Secret, is_sensitive, read_key, redact_url
 from agentloop.http.timeouts import Timeouts
@@ -157,7 +157,7 @@ def _base(base_url: str) -> httpx.URL:
         url = httpx.URL(base_url.strip())
     except (httpx.InvalidURL, TypeError):
         url = None
-    if url is None or url.scheme not in ("http", "https") or not url.host:
+    if url is None or url.scheme not in ("http", "https") or not names_a_server(url):
         raise ConfigError(
             f"base_url {redact_url(base_url)!r} is not usable: write for example http://localhost:8080/v1"
         )

@@ -59,6 +59,8 @@ def transport_failure(
         untrusted = "certificate verify failed" in text
         hint = "set SSL_CERT_FILE to its authority" if untrusted else "is the server running, the base URL right?"
         return TransportError(f"cannot connect to {base_url}: {text} ({hint})", retryable=not untrusted)
+    if isinstance(error, httpx.ProxyError):
+        return TransportError(f"the proxy refused: {text} (check HTTPS_PROXY; trust_env=False goes without a proxy)")
     if isinstance(error, httpx.DecodingError):
         return TransportError(f"the response's content encoding is broken: {text}", retryable=False)
     if isinstance(error, (httpx.LocalProtocolError, httpx.UnsupportedProtocol)):

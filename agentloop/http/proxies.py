@@ -11,7 +11,7 @@ import httpx
 from agentloop.errors import ConfigError
 from agentloop.http.secrets import redact_url
 
-__all__ = ["environment_proxy", "is_loopback"]
+__all__ = ["environment_proxy", "is_loopback", "names_a_server"]
 
 
 def environment_proxy(url: httpx.URL, environment: Mapping[str, str] = os.environ) -> httpx.Proxy | None:
@@ -39,6 +39,12 @@ def is_loopback(host: str) -> bool:
         return False
 
 
+def names_a_server(url: httpx.URL) -> bool:
+    """Whether a connection can be tried: httpx lets through hosts and ports that sockets refuse in odd ways."""
+    labels = url.host.removesuffix(".").split(".")
+    return all(0 < len(label) < 64 and "%20" not in label for label in labels) and (url.port or 0) < 65536
+
+
 def _excepted(url: httpx.URL, no_proxy: str) -> bool:
     """NO_PROXY lists host names (their subdomains are meant too), host:port, addresses, networks such as 10.0.0.0/8,
     or * for all."""
@@ -61,7 +67,7 @@ def _in_network(host: str, network: str) -> bool:
 def _proxy(address: str, scheme: str) -> httpx.Proxy:
     try:
         proxy = httpx.Proxy(address)
-        good = bool(proxy.url.host) and proxy.url.scheme in ("http", "https", "socks5", "socks5h")
+        good = names_a_server(proxy.url) and proxy.url.scheme in ("http", "https", "socks5", "socks5h")
     except (ValueError, httpx.InvalidURL):
         proxy, good = None, False
     if proxy is None or not good:

@@ -121,8 +121,12 @@ def holds_key(text: str, secrets: Iterable[str | Secret]) -> bool:
 
 
 def redact_url(url: object, secrets: Iterable[str | Secret] = ()) -> str:
-    """The URL without its user-info and without the values of parameters that are named like keys."""
-    parts = urlsplit(str(url))
+    """The URL without its user-info and without the values of parameters that are named like keys. A text that is no
+    URL is redacted as a text."""
+    try:
+        parts = urlsplit(str(url))
+    except ValueError:
+        return redact_text(str(url), secrets)
     host = parts.netloc.rpartition("@")
     netloc = f"{MASK}@{host[2]}" if host[1] else parts.netloc
     return redact_text(urlunsplit(parts._replace(netloc=netloc)), secrets)

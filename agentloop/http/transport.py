@@ -68,10 +68,11 @@ def _core_request(request: httpx.Request) -> httpcore.Request:
     )
 
 
-def _as_httpx(error: Exception) -> httpx.TransportError:
-    """httpx's exception of the same name."""
+def _as_httpx(error: Exception, proxy: str | None = None) -> httpx.TransportError:
+    """httpx's exception of the same name; one about connecting names the proxy, if there is one."""
     kind = getattr(httpx, type(error).__name__, httpx.TransportError)
-    return kind(str(error) or type(error).__name__)
+    text = str(error) or type(error).__name__
+    return kind(f"{text}, through the proxy {proxy}" if proxy and isinstance(error, httpcore.ConnectError) else text)
 
 
 _CORE_ERRORS = (httpcore.TimeoutException, httpcore.NetworkError, httpcore.ProtocolError, httpcore.ProxyError)
@@ -92,6 +93,7 @@ class PoolTransport(httpx.BaseTransport):
     ) -> None:
         kind, options = _factory(url, trust_env, environment, ssl_context)
         self._factory = getattr(httpcore, kind)(network_backend=DeadlineBackend(), **options)
+        self._proxy: str | None = options.get("proxy_url")
         self._idle: deque[httpcore.ConnectionInterface] = deque()  # the one used last is taken first
         self._open: set[httpcore.ConnectionInterface] = set()
 
@@ -103,7 +105,7 @@ class PoolTransport(httpx.BaseTransport):
         except BaseException as error:
             self._drop(connection)
             if isinstance(error, _CORE_ERRORS):
-                raise _as_httpx(error) from error
+                raise _as_httpx(error, self._proxy) from error
             raise
         body = _Body(response.stream, lambda: self._give_back(connection))
         extensions = cast("dict[str, Any]", response.extensions)
@@ -190,6 +192,7 @@ class AsyncPoolTransport(httpx.AsyncBaseTransport):
     ) -> None:
         kind, options = _factory(url, trust_env, environment, ssl_context)
         self._factory = getattr(httpcore, f"Async{kind}")(network_backend=AsyncDeadlineBackend(), **options)
+        self._proxy: str | None = options.get("proxy_url")
         self._idle: deque[httpcore.AsyncConnectionInterface] = deque()  # the one used last is taken first
         self._open: set[httpcore.AsyncConnectionInterface] = set()
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -202,7 +205,7 @@ class AsyncPoolTransport(httpx.AsyncBaseTransport):
         except BaseException as error:
             await self._drop(connection)
             if isinstance(error, _CORE_ERRORS):
-                raise _as_httpx(error) from error
+                raise _as_httpx(error, self._proxy) from error
             raise
         body = _AsyncBody(response.stream, lambda: self._give_back(connection))
         extensions = cast("dict[str, Any]", response.extensions)

@@ -39,7 +39,10 @@ def test_the_path_is_joined_to_the_base_url(base_url: str, sent: str) -> None:
     assert str(Client(base_url, model="m", transport=Answers()).build_request("hi").url) == sent
 
 
-@pytest.mark.parametrize("base_url", ["", "localhost:8080/v1", "ftp://h/v1", "http://", "http://h:port/v1"])
+NO_URLS = ["", "localhost:8080/v1", "ftp://h/v1", "http://", "http://h:port/v1", "http://h:65536", "http://a..b"]
+
+
+@pytest.mark.parametrize("base_url", [*NO_URLS, "http://a b", "http://[::1", f"http://{64 * 'a'}.test"])
 def test_a_base_url_that_is_none_is_refused(base_url: str) -> None:
     with pytest.raises(ConfigError, match="base_url"):
         Client(base_url, model="m", transport=Answers())
