@@ -15,6 +15,8 @@ from agentloop.shapes import as_dict, as_int, as_list
 
 __all__ = ["head_line", "header_pairs", "request_text", "summary_lines", "trace_lines"]
 
+_VERBS = {"text": "says", "reasoning": "thinks", "refusal": "refuses"}
+
 
 def head_line(head: dict[str, Any]) -> Line:
     """The first line of a trace."""
@@ -116,9 +118,20 @@ def _response_lines(line: dict[str, Any]) -> list[Line]:
     word = line.get("raw_finish_reason") or line.get("finish_reason") or "no finish reason"
     told = f", request id {_text(line, 'request_id')}" if "request_id" in line else ""
     lines = [Line(f"  {when}: {_shown(word)}, {_usage(as_dict(line.get('usage')))}{told}", "note")]
-    said = _said(as_dict(line.get("message")).get("content"))
-    lines += [Line(f"  says: {cut(one_line(said), WIDTH)}")] if said else []
+    lines += _message_lines(as_dict(line.get("message")))
     return lines + [Line(f"  note: {_shown(note)}", "note") for note in as_list(line.get("notes"))]
+
+
+def _message_lines(message: dict[str, Any]) -> list[Line]:
+    """What the model said; its calls follow by themselves."""
+    content = message.get("content")
+    parts = [{"type": "text", "text": content}] if isinstance(content, str) else map(as_dict, as_list(content))
+    lines: list[Line] = []
+    for part in parts:
+        verb, said = _VERBS.get(str(part.get("type"))), part.get("refusal", part.get("text"))
+        if verb and said:
+            lines.append(Line(f"  {verb}: {_shown(said)}", "note" if verb == "thinks" else "plain"))
+    return lines
 
 
 def _decision_lines(line: dict[str, Any]) -> list[Line]:

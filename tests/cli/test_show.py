@@ -232,6 +232,16 @@ def test_decisions_are_shown_where_a_call_did_not_simply_run(line: dict[str, str
     assert texts({"type": "decision", "id": "call_1", "name": "look", **line}) == shown
 
 
+def test_what_the_model_thinks_says_and_refuses_is_told_apart():
+    parts = [
+        {"type": "reasoning", "text": "hm"},
+        {"type": "text", "text": "Yes."},
+        {"type": "refusal", "refusal": "No."},
+    ]
+    shown = texts(RESPONSE | {"message": {"content": [*parts, {"type": "tool_call"}]}})
+    assert shown[1:] == ["  thinks: hm", "  says: Yes.", "  refuses: No."]
+
+
 def test_a_cut_is_shown_with_what_it_costs():
     cut = {"type": "trimmed", "messages": 2, "tokens_before": 9000, "tokens_after": 4000, "cached_lost": 3500}
     assert texts(cut) == [
