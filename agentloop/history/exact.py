@@ -26,8 +26,8 @@ _OPENAI = ("o200k_base", "cl100k_base")
 class ExactCounter:
     """Counts with a real tokenizer: `encoding` is "o200k_base", "cl100k_base" or "deepseek".
 
-    Text that looks like a special token is counted as text. Each message is sized once. Raises ConfigError for any
-    other encoding, and when the extra `tokens` is not installed.
+    Text that looks like a special token is counted as text. Each message is sized once; dicts are read as by
+    `messages_from`. Raises ConfigError for any other encoding, and when the extra `tokens` is not installed.
     """
 
     def __init__(self, encoding: str) -> None:
@@ -35,10 +35,12 @@ class ExactCounter:
         self.encoding = encoding
         self._cache = SizeCache(lambda message: message_tokens(message, text), lambda tool: tool_tokens(tool, text))
 
-    def count(self, messages: Sequence[Message], tools: Sequence[ToolSpec | Mapping[str, Any]] = ()) -> int:
+    def count(
+        self, messages: Sequence[Message | Mapping[str, Any]], tools: Sequence[ToolSpec | Mapping[str, Any]] = ()
+    ) -> int:
         return self._cache.total(messages, tools)
 
-    def size(self, message: Message) -> int:
+    def size(self, message: Message | Mapping[str, Any]) -> int:
         return self._cache.size(message)
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 from agentloop.errors import HistoryError
-from agentloop.messages import AssistantMessage, Message, ToolCall, ToolMessage
+from agentloop.messages import AssistantMessage, Message, ToolCall, ToolMessage, message_from_dict
 from agentloop.pairing import NOT_RUN_TEXT, PairedMessages, check, not_run
 
 __all__ = ["History"]
@@ -16,9 +17,10 @@ class History:
 
     It is *open* while calls of its last turn lack a result: then it takes results for them and nothing else. Whatever
     would break the pairing is refused with HistoryError, which says what to do, and changes nothing. Appending is O(1).
+    Dicts are read as by `messages_from`.
     """
 
-    def __init__(self, messages: Iterable[Message] = ()) -> None:
+    def __init__(self, messages: Iterable[Message | Mapping[str, Any]] = ()) -> None:
         """Start from `messages`; the last turn may be open. HistoryError when they do not pair: mend them first with
         `repair(messages).messages`."""
         self._open: dict[str, ToolCall] = {}
@@ -27,11 +29,12 @@ class History:
             self._messages: list[Message] = list(messages)
             return
         self._messages = []
-        for message in messages:
-            self.append(message)
+        self.extend(messages)
 
-    def append(self, message: Message) -> None:
+    def append(self, message: Message | Mapping[str, Any]) -> None:
         """Add one message. Calls must have ids that differ; results must answer an open call."""
+        if isinstance(message, Mapping):
+            message = message_from_dict(message)
         if isinstance(message, ToolMessage):
             self._answer(message)
         elif self._open:
@@ -42,7 +45,7 @@ class History:
         self._messages.append(message)
         self._view = None
 
-    def extend(self, messages: Iterable[Message]) -> None:
+    def extend(self, messages: Iterable[Message | Mapping[str, Any]]) -> None:
         """Append each; those before a refused one stay."""
         for message in messages:
             self.append(message)

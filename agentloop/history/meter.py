@@ -6,7 +6,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 from agentloop.history.tokens import EstimateCounter, LearningCounter, SizingCounter, TokenCounter
-from agentloop.messages import Message, SystemMessage, UserMessage
+from agentloop.messages import Message, SystemMessage, UserMessage, messages_from
 from agentloop.model import ToolSpec, Usage
 from agentloop.pairing import PairedMessages, groups
 
@@ -78,7 +78,7 @@ class Meter:
         known = len(self.messages)
         if messages is self.messages:
             return
-        given = messages if isinstance(messages, PairedMessages) else PairedMessages(messages)
+        given = messages if isinstance(messages, PairedMessages) else PairedMessages(messages_from(messages))
         if not self.spans or len(given) < known or given[:known] != self.messages:
             self._start_anew()
             known = 0

@@ -142,14 +142,18 @@ def _fit(answer: Answer, base: PairedMessages, policy: Policy | None, meter: Met
     return Impossible(f"the request cannot be brought from {tokens} to {limit} tokens: its parts count for less")
 
 
-def _checked(answer: Answer, policy: Policy | None) -> Answer:
-    if not isinstance(answer, Send):
-        return answer
-    repaired = repair(answer.view)
-    if repaired.repairs or not repaired.messages:
-        fault = repaired.repairs[0].what if repaired.repairs else "it is empty"
-        return Impossible(f"the policy {policy!r} gave a view that no server accepts: {fault}")
-    return replace(answer, view=repaired.messages)
+def _checked(answer: object, policy: Policy | None) -> Answer:
+    match answer:
+        case NeedSummary() | Impossible():
+            return answer
+        case Send():
+            repaired = repair(answer.view)
+            if repaired.messages and not repaired.repairs:
+                return replace(answer, view=repaired.messages)
+            fault = repaired.repairs[0].what if repaired.repairs else "it is empty"
+            return Impossible(f"the policy {policy!r} gave a view that no server accepts: {fault}")
+        case _:  # a policy is a user's function
+            raise ConfigError(f"trim: {policy!r} gave a {type(answer).__name__}; a policy answers with Send(view)")
 
 
 def _miscounted(view: Sequence[Message], tokens: int, meter: Meter, limit: int) -> int:

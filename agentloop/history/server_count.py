@@ -8,7 +8,7 @@ from contextlib import closing
 from typing import Any
 
 from agentloop.errors import ProtocolError
-from agentloop.messages import Message
+from agentloop.messages import Message, messages_from
 from agentloop.model import Model, ModelRequest, ResponseDone, ToolSpec
 
 __all__ = ["ServerCounter"]
@@ -32,14 +32,17 @@ class ServerCounter:
         # By identity; the counted list is kept too, so that its ids stay its own.
         self._known: dict[tuple[int, ...], tuple[Sequence[object], int]] = {}
 
-    def count(self, messages: Sequence[Message], tools: Sequence[ToolSpec | Mapping[str, Any]] = ()) -> int:
-        counted: tuple[object, ...] = (*messages, None, *tools)
+    def count(
+        self, messages: Sequence[Message | Mapping[str, Any]], tools: Sequence[ToolSpec | Mapping[str, Any]] = ()
+    ) -> int:
+        asked = messages_from(messages)
+        counted: tuple[object, ...] = (*asked, None, *tools)
         key = tuple(map(id, counted))
         with self._lock:
             known = self._known.get(key)
         if known is not None:
             return known[1]
-        tokens = self._ask(ModelRequest(tuple(messages), tuple(tools)))
+        tokens = self._ask(ModelRequest(asked, tuple(tools)))
         with self._lock:
             self._known[key] = (counted, tokens)
             if len(self._known) > _KEPT:

@@ -18,12 +18,14 @@ from agentloop.messages import (
     ToolCall,
     ToolMessage,
     VendorPart,
+    message_from_dict,
 )
 from agentloop.model import ToolSpec
 
 __all__ = ["IMAGE_TOKENS", "REQUEST_TOKENS", "TOOLS_TOKENS", "CountText", "SizeCache", "message_tokens", "tool_tokens"]
 
 CountText = Callable[[str], float]
+AnyMessage = Message | Mapping[str, Any]
 AnyTool = ToolSpec | Mapping[str, Any]
 
 REQUEST_TOKENS = 3  # what opens the reply (OpenAI's counting rule for chat models)
@@ -92,7 +94,7 @@ def _vendor_tokens(value: Any, text: CountText) -> float:
 class _Total:
     """The tokens of a whole request; `known` when the provider reported them."""
 
-    messages: tuple[Message, ...]
+    messages: tuple[AnyMessage, ...]
     tools: tuple[AnyTool, ...]
     tokens: int
     known: bool
@@ -100,7 +102,8 @@ class _Total:
 
 class SizeCache:
     """Sizes by the identity of frozen messages, and totals of the last few lists, so that a list that grew is sized by
-    what was added. A size stays as it was first taken, while it is kept. Safe to use from many threads.
+    what was added. A size stays as it was first taken, while it is kept; dicts may change, so theirs are not kept.
+    Safe to use from many threads.
     """
 
     MOST_TOTALS = 16
@@ -127,10 +130,12 @@ class SizeCache:
         with self._lock:
             self._sizes, self._older, self._tools, self._totals = {}, {}, {}, {}
 
-    def size(self, message: Message) -> int:
+    def size(self, message: AnyMessage) -> int:
         entry = self._sizes.get(id(message))
         if entry is not None:
             return entry[1]
+        if isinstance(message, Mapping):
+            return self._size_message(message_from_dict(message))
         entry = self._older.get(id(message)) or (message, self._size_message(message))
         if len(self._sizes) >= self._most_sizes:
             self._older, self._sizes = self._sizes, {}
@@ -145,12 +150,12 @@ class SizeCache:
             entry = self._tools[id(tool)] = (tool, self._size_tool(tool))
         return entry[1]
 
-    def total(self, messages: Sequence[Message], tools: Sequence[AnyTool]) -> int:
+    def total(self, messages: Sequence[AnyMessage], tools: Sequence[AnyTool]) -> int:
         """Tokens of a request of these messages and tools, built on what is known of its beginning."""
         given, offered = tuple(messages), tuple(tools)
         with self._lock:
-            total = self._add_up(given, offered)
-            if len(given) >= self.LEAST_TOTAL and id(given[-1]) not in self._totals:
+            total, lasting = self._add_up(given, offered)
+            if lasting and len(given) >= self.LEAST_TOTAL and id(given[-1]) not in self._totals:
                 self._keep(_Total(given, offered, total, known=False))
         return total
 
@@ -170,18 +175,21 @@ class SizeCache:
             with self._lock:
                 self._keep(_Total(tuple(messages), tuple(tools), tokens, known=True))
 
-    def _add_up(self, given: tuple[Message, ...], offered: tuple[AnyTool, ...]) -> int:
-        total = 0
+    def _add_up(self, given: tuple[AnyMessage, ...], offered: tuple[AnyTool, ...]) -> tuple[int, bool]:
+        """The total, and whether it lasts: all messages are frozen."""
+        total, lasting = 0, True
         for end in range(len(given), 0, -1):
-            found = self._totals.get(id(given[end - 1]))
+            message = given[end - 1]
+            found = self._totals.get(id(message))
             if found and self._holds(found, given, offered, end):
-                return total + found.tokens
-            total += self.size(given[end - 1])
+                return total + found.tokens, lasting
+            total += self.size(message)
+            lasting = lasting and not isinstance(message, Mapping)
         total += REQUEST_TOKENS + (TOOLS_TOKENS if offered else 0)
-        return total + sum(self.tool_size(tool) for tool in offered)
+        return total + sum(self.tool_size(tool) for tool in offered), lasting
 
     @staticmethod
-    def _holds(found: _Total, given: tuple[Message, ...], offered: tuple[AnyTool, ...], end: int) -> bool:
+    def _holds(found: _Total, given: tuple[AnyMessage, ...], offered: tuple[AnyTool, ...], end: int) -> bool:
         # A reported total is used only for what came after it: the size of a group of messages by itself must not
         # change when a report about that group alone comes in.
         replied = end < len(given) and isinstance(given[end], AssistantMessage)

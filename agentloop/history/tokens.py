@@ -12,6 +12,7 @@ from agentloop.model import ToolSpec, Usage
 
 __all__ = ["EstimateCounter", "LearningCounter", "SizingCounter", "TokenCounter", "silent_truncation"]
 
+AnyMessage = Message | Mapping[str, Any]
 AnyTool = ToolSpec | Mapping[str, Any]
 
 
@@ -44,8 +45,8 @@ class EstimateCounter:
 
     After `observe` the request that was sent is known exactly, and only what was added to it is estimated. What was
     added since the report before also shows how far the estimate is off; new messages are sized with that factor, kept
-    per provider and model. A message is sized once and keeps its size, so that what was cut by it stays cut. One
-    counter may serve many runs and threads.
+    per provider and model. A message is sized once and keeps its size, so that what was cut by it stays cut. Dicts are
+    read as by `messages_from`. One counter may serve many runs and threads.
     """
 
     FACTOR_RANGE = (0.4, 3.0)
@@ -61,10 +62,10 @@ class EstimateCounter:
         """What estimates are multiplied by, for the model that answered last."""
         return self._factors.get(self._model, 1.0) if self._model else 1.0
 
-    def count(self, messages: Sequence[Message], tools: Sequence[AnyTool] = ()) -> int:
+    def count(self, messages: Sequence[AnyMessage], tools: Sequence[AnyTool] = ()) -> int:
         return self._cache.total(messages, tools)
 
-    def size(self, message: Message) -> int:
+    def size(self, message: AnyMessage) -> int:
         return self._cache.size(message)
 
     def known(self, messages: Sequence[Message], tools: Sequence[AnyTool] = ()) -> tuple[int, int]:

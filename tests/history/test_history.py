@@ -73,3 +73,11 @@ def test_loading_broken_messages_is_refused():
 def test_an_id_may_come_again_once_it_was_answered():
     one = AssistantMessage(None, (ToolCall("a", "f"),))
     assert len(History([one, ToolMessage("a", "1"), one, ToolMessage("a", "2")]).messages) == 4
+
+
+def test_dicts_are_read_and_held_to_the_same_rules():
+    history = History([{"role": "user", "content": "hi"}])
+    history.append({"role": "assistant", "content": "yes"})
+    assert history.messages == (UserMessage("hi"), AssistantMessage("yes"))
+    with pytest.raises(HistoryError, match="no open call 'a'"):
+        history.append({"role": "tool", "tool_call_id": "a", "content": "1"})

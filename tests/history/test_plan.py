@@ -164,3 +164,11 @@ def test_a_plan_with_the_limit_after_an_overflow_is_shorter(words: Any):
     limit = limit_after_overflow(first.tokens or 0, named_limit=400, named_tokens=800)
     second = sent(plan_view(TWENTY, meter=Meter(words), policy=policy, context_limit=limit, previous=first))
     assert words.count(second.view) <= 400
+
+
+def test_a_policy_that_gives_a_bare_list_is_told_what_to_give(words: Any):
+    def bare(messages: Any, counter: Any) -> Any:
+        return messages[-1:]
+
+    with pytest.raises(ConfigError, match=r"gave a tuple; a policy answers with Send\(view\)"):
+        plan_view(PairedMessages(TWENTY), meter=meter_of(words), policy=bare)

@@ -55,6 +55,15 @@ def test_exact_counters_take_special_text_as_ordinary_text(encoding: str, text: 
     assert counter.count([UserMessage(text)]) - counter.count([UserMessage("")]) > 1
 
 
+def test_dicts_count_as_the_messages_they_describe_and_may_be_changed():
+    counter = EstimateCounter()
+    asked: list[Any] = [{"role": "user", "content": f"number {n}"} for n in range(10)]
+    before = counter.count(asked)
+    assert before == counter.count([message_from_dict(message) for message in asked])
+    asked[4]["content"] = "a much longer text than it was before"
+    assert counter.count([*asked[:9], UserMessage("number 9")]) > before
+
+
 def test_an_image_has_one_size_by_url_and_by_data():
     counter = EstimateCounter()
     by_data = counter.count([user(WHAT, ImagePart("data:image/png;base64," + "A" * 3_000_000))])

@@ -39,6 +39,11 @@ def test_keep_last_counts_in_messages_and_rounds_down_to_groups(words: Any):
     assert view(KeepLast(6), HISTORY, words) == HISTORY
 
 
+def test_a_policy_reads_dicts(words: Any):
+    dicts: Any = [message.to_dict() for message in HISTORY]
+    assert view(KeepLast(4), dicts, words) == [S, U1, OK, U2]
+
+
 @pytest.mark.parametrize("budget", range(14, 52))
 def test_a_budget_never_cuts_into_a_group(budget: int, words: Any):
     kept = view(TokenBudget(budget, budget), HISTORY, words)
