@@ -21,7 +21,7 @@ from agentloop.http.timeouts import Timeouts
 from agentloop.wire.dialect import Wire
 from agentloop.wire.quirks import PRESETS, Quirks, preset
 
-__all__ = ["ClientSettings", "Endpoint", "open_endpoint"]
+__all__ = ["ClientSettings", "Endpoint", "accepted_encodings", "open_endpoint"]
 
 
 class ClientSettings(TypedDict, total=False):
@@ -119,6 +119,7 @@ def open_endpoint(
         raise ConfigError("model is empty: give the name of a model that the server knows")
     if max_connections < 1:
         raise ConfigError(f"max_connections={max_connections}: at least 1")
+    _check_patience(retry, timeouts)
     key = read_key(api_key)
     extra = {header: check_header(header, value) for header, value in (extra_headers or {}).items()}
     no_key = key is None and not any(is_sensitive(header) for header in extra)
@@ -140,6 +141,14 @@ def open_endpoint(
         trust_env=trust_env,
         max_connections=max_connections,
     )
+
+
+def _check_patience(retry: object, timeouts: object) -> None:
+    """Other libraries take numbers here; ours would fail at the first error, far from the mistake."""
+    if not isinstance(retry, RetryPolicy | None):
+        raise ConfigError(f"retry={retry!r}: write retry=RetryPolicy(attempts=3), or None for a single try")
+    if not isinstance(timeouts, Timeouts):
+        raise ConfigError(f"timeouts={timeouts!r}: write for example timeouts=Timeouts(total=60, idle=30)")
 
 
 def check_header(name: str, value: str) -> str:
@@ -234,7 +243,7 @@ def _headers(url: httpx.URL, *more: Mapping[str, str]) -> httpx.Headers:
             "Host": url.netloc.decode(),
             "User-Agent": f"agentloop/{__version__}",
             "Accept": "application/json",
-            "Accept-Encoding": _accepted_encodings(),
+            "Accept-Encoding": accepted_encodings(),
             "Content-Type": "application/json",
         }
     )
@@ -243,7 +252,7 @@ def _headers(url: httpx.URL, *more: Mapping[str, str]) -> httpx.Headers:
     return headers
 
 
-def _accepted_encodings() -> str:
+def accepted_encodings() -> str:
     """What httpx can undo with the packages that are installed."""
     brotli = ", br" if find_spec("brotli") or find_spec("brotlicffi") else ""
     zstd = ", zstd" if find_spec("zstandard") else ""

@@ -35,11 +35,14 @@ class RetryPolicy:
     random: Callable[[], float] = field(default=random.random, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        if self.attempts < 1:
-            raise ConfigError(f"RetryPolicy(attempts={self.attempts}): the first try counts, so at least 1")
+        attempts: object = self.attempts
+        if not (isinstance(attempts, int) and attempts >= 1):
+            raise ConfigError(
+                f"RetryPolicy(attempts={attempts!r}): a whole number; the first try counts, so at least 1"
+            )
         for name in ("base", "cap", "budget"):
             value = getattr(self, name)
-            if value is not None and not value >= 0:
+            if value is not None and not (isinstance(value, (int, float)) and value >= 0):
                 raise ConfigError(f"RetryPolicy({name}={value!r}): seconds, 0 or more")
         if not 0 <= self.jitter <= 1:
             raise ConfigError(f"RetryPolicy(jitter={self.jitter!r}): from 0 to 1")

@@ -154,7 +154,9 @@ def test_redirects_are_refused_and_their_target_named(driver: Driver, status: in
     assert (caught.value.status, caught.value.retryable) == (status, False)
 
 
-@pytest.mark.parametrize("settings", [{"attempts": 0}, {"base": -1}, {"cap": float("nan")}, {"jitter": 2}])
+@pytest.mark.parametrize(
+    "settings", [{"attempts": 0}, {"attempts": "3"}, {"base": -1}, {"base": "1"}, {"cap": float("nan")}, {"jitter": 2}]
+)
 def test_a_policy_that_makes_no_sense_is_refused(settings: dict[str, Any]) -> None:
     with pytest.raises(ConfigError, match=next(iter(settings))):
         RetryPolicy(**settings)
@@ -171,6 +173,9 @@ def test_a_timeout_that_makes_no_sense_is_refused(value: Any) -> None:
     [
         ({"model": ""}, "model is empty"),
         ({"max_connections": 0}, "max_connections=0"),
+        ({"retry": 3}, r"retry=RetryPolicy\(attempts=3\)"),
+        ({"timeouts": 30}, r"timeouts=Timeouts\(total="),
+        ({"timeouts": None}, r"timeouts=Timeouts\(total="),
         ({"extra_headers": {"x y": "1"}}, "'x y'"),
     ],
 )
