@@ -101,6 +101,7 @@ class _Builder:
         self._stdin = stdin
         self._call = CurlCall()
         self._data: list[tuple[str, Word]] = []
+        self._compressed = False
 
     def build(self, words: Sequence[Word]) -> CurlCall:
         for option, value in _options(words):
@@ -110,6 +111,8 @@ class _Builder:
         if self._data:
             self._finish_body()
         call.method = call.method or ("POST" if self._data else "GET")
+        if self._compressed:
+            self._finish_encodings()
         if call.header("accept") is None:
             call.headers.append(("Accept", ("*/*",)))
         call.headers = [(name, value) for name, value in call.headers if value]
@@ -126,8 +129,12 @@ class _Builder:
                 call.method = plain(value)
             case "--header":
                 call.headers += self._headers(value)
+            case "--user" if ":" not in plain(value) and not any(isinstance(piece, Variable) for piece in value):
+                raise ConfigError("-u has no password, for which curl would ask: write -u 'USER:PASSWORD'")
             case "--user":
                 call.login = value
+            case "--compressed":
+                self._compressed = True
             case "--max-time":
                 call.seconds = _seconds(plain(value))
             case "--output":
@@ -199,6 +206,18 @@ class _Builder:
         if login:
             call.login = call.login or (unquote(login[2]),)
             call.url = (login[1] + str(call.url[0])[login.end() :], *call.url[1:])
+
+    def _finish_encodings(self) -> None:
+        """With --compressed the answer must be readable, so only what can be undone is asked for."""
+        from agentloop.http.endpoint import accepted_encodings
+
+        call = self._call
+        known = accepted_encodings().split(", ")
+        asked = [name.strip() for name in plain(call.header("accept-encoding") or (", ".join(known),)).split(",")]
+        if dropped := [name for name in asked if name not in known]:
+            call.notes.append(f"not asked for, since it cannot be undone here: {', '.join(dropped)}")
+        call.headers = [(name, value) for name, value in call.headers if name.lower() != "accept-encoding"]
+        call.headers.append(("Accept-Encoding", (", ".join(name for name in asked if name in known) or "identity",)))
 
     def _finish_body(self) -> None:
         joint: Word = ("",) if all(option == "--json" for option, _ in self._data) else ("&",)

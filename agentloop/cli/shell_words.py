@@ -54,7 +54,11 @@ def read_commands(text: str) -> list[Command]:
 
 
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "e": "\x1b", "E": "\x1b", "f": "\f", "v": "\v"}
-_ESCAPE = re.compile(r"\\(?:x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|U([0-9a-fA-F]{1,8})|([0-7]{1,3})|(.))", re.DOTALL)
+_ESCAPE = re.compile(
+    r"\\(?:u([dD][89abAB][\da-fA-F]{2})\\u([dD][c-fC-F][\da-fA-F]{2})"
+    r"|x([\da-fA-F]{1,2})|u([\da-fA-F]{1,4})|U([\da-fA-F]{1,8})|([0-7]{1,3})|(.))",
+    re.DOTALL,
+)
 _VARIABLE = re.compile(r"\$(?:\{(\w+)\}|([A-Za-z_]\w*))")
 _JOINT = re.compile(r"\|\|?|&&?|;|\n")
 _PLAIN = re.compile(r"[^\s'\"\\$`|&;<>()]+")
@@ -189,12 +193,18 @@ def joined(pieces: Iterable[str | Variable]) -> Word:
 
 
 def _unescaped(text: str) -> str:
-    """The text of $'...'."""
+    """The text of $'...'. Browsers write characters beyond U+FFFF as two escapes, which bash would not join."""
 
     def one(found: re.Match[str]) -> str:
-        hexadecimal = found[1] or found[2] or found[3]
-        if hexadecimal:
-            return chr(int(hexadecimal, 16))
-        return chr(int(found[4], 8)) if found[4] else _ESCAPES.get(found[5], found[5])
+        high, low, byte, short, long, octal, other = found.groups()
+        if high:
+            return bytes.fromhex(high + low).decode("utf-16-be")
+        if byte or octal:
+            return bytes([int(byte, 16) if byte else int(octal, 8) & 0xFF]).decode("utf-8", "surrogateescape")
+        if short or long:
+            code = int(short or long, 16)
+            return chr(code) if code < 0x110000 and not 0xD800 <= code < 0xE000 else "\ufffd"
+        return _ESCAPES.get(other, other)
 
-    return _ESCAPE.sub(one, text)
+    # bytes that make up a character together are joined here
+    return _ESCAPE.sub(one, text).encode("utf-8", "surrogateescape").decode("utf-8", "replace")

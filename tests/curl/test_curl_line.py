@@ -87,6 +87,18 @@ def test_a_login_in_the_url_is_a_login():
     assert (call.login, call.url) == (("me:p@ss",), ("https://h/v1",))
 
 
+def test_a_login_without_a_password_is_refused():
+    with pytest.raises(ConfigError, match="USER:PASSWORD"):
+        read_curl("curl h -u me")
+
+
+def test_compressed_asks_for_what_can_be_undone():
+    call = read_curl("curl h --compressed -H 'accept-encoding: gzip, deflate, lzma'")
+    assert headers(call)["Accept-Encoding"] == "gzip, deflate"
+    assert call.notes == ["not asked for, since it cannot be undone here: lzma"]
+    assert "gzip" in headers(read_curl("curl h --compressed"))["Accept-Encoding"]
+
+
 @pytest.mark.parametrize("before", ["", "cat <<'E' | ", "head -c 5 <<'E' | "])
 def test_a_body_may_stand_in_a_here_document(before: str):
     line = f"{before}curl h --data-binary @-{'' if before else chr(60) * 2 + 'E'}\na\nb!\nE\n"
