@@ -20,7 +20,7 @@ def settle_ids(
     `used`, or taken by an earlier and different call of the reply gets `call_{step}_{position}`, position counted from
     1 in `calls`; every other id stays as it is. `step` is the number of the model call within the run.
     """
-    taken = {*used, *(call.id for call in calls)}
+    taken = {call.id for call in calls}
     own: set[str] = set()
     first: dict[tuple[str, str, str], ToolCall] = {}
     repairs: list[Repair] = []
@@ -34,16 +34,16 @@ def settle_ids(
             first[key] = call
         else:
             what = "tool call id used before" if known else "tool call without an id"
-            first[key] = replace(call, id=_fresh(step, position, taken))
+            first[key] = replace(call, id=_fresh(step, position, used, taken))
             repairs.append(Repair(what, call.id, first[key].id))
         own.add(first[key].id)
     return tuple(first.values()), tuple(repairs)
 
 
-def _fresh(step: int, position: int, taken: set[str]) -> str:
+def _fresh(step: int, position: int, used: Set[str], taken: set[str]) -> str:
     base = new = f"call_{step}_{position}"
     turn = 1
-    while new in taken:
+    while new in taken or new in used:
         turn += 1
         new = f"{base}_{turn}"
     taken.add(new)

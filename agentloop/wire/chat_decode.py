@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from agentloop.arguments import read_arguments
-from agentloop.callids import settle_ids
 from agentloop.errors import ProtocolError, ServerError, StatusError
 from agentloop.messages import AssistantMessage, Message
 from agentloop.model import FinishReason, ModelResponse, Usage
@@ -23,6 +22,7 @@ from agentloop.wire.codec import as_json, loads
 from agentloop.wire.errors import status_error
 from agentloop.wire.quirks import Quirks
 from agentloop.wire.think import ThinkSplitter
+from agentloop.wire.turns import settled
 
 __all__ = ["ReplyReader", "argument_text", "excerpt", "found_error"]
 
@@ -191,8 +191,7 @@ class ReplyReader:
         calls = [call for call in read if call is not None]
         if not calls:
             return
-        turns = sum(isinstance(past, AssistantMessage) for past in history)
-        reply.calls, renamed = settle_ids(calls, step=turns + 1)
+        reply.calls, renamed = settled(calls, history)
         reply.repairs += renamed
         if whole:
             mended = (read_arguments(call.arguments).repair for call in reply.calls if "custom" not in call.extra)

@@ -10,7 +10,17 @@ from agentloop.messages import AssistantMessage, Message
 from agentloop.parts import Part, TextPart, ToolCall
 from agentloop.repairs import Repair
 
-__all__ = ["read_turn"]
+__all__ = ["read_turn", "settled"]
+
+
+def settled(calls: Sequence[ToolCall], history: Sequence[Message]) -> tuple[tuple[ToolCall, ...], tuple[Repair, ...]]:
+    """`settle_ids` for the reply to `history`. Its turns are counted only when an id must be made: a long history takes
+    longer than all else in a reply."""
+    ids = {call.id for call in calls}
+    if len(ids) == len(calls) and all(map(str.strip, ids)):
+        return tuple(calls), ()
+    turns = sum(isinstance(past, AssistantMessage) for past in history)
+    return settle_ids(calls, step=turns + 1)
 
 
 def read_turn(
@@ -22,16 +32,15 @@ def read_turn(
     same message for the same reply.
     """
     calls = [part for part in parts if isinstance(part, ToolCall)]
-    turns = sum(isinstance(past, AssistantMessage) for past in history) if calls else 0
-    settled, renamed = settle_ids(calls, step=turns + 1)
+    own, renamed = settled(calls, history)
     repairs = list(renamed)
     if whole:
-        mended = (read_arguments(call.arguments).repair for call in settled if "custom" not in call.extra)
+        mended = (read_arguments(call.arguments).repair for call in own if "custom" not in call.extra)
         repairs += [repair for repair in mended if repair is not None]
     first = next((i for i, part in enumerate(parts) if isinstance(part, ToolCall)), len(parts))
     if all(isinstance(part, ToolCall) for part in parts[first:]):
-        return AssistantMessage(_content(parts[:first]), settled), repairs
-    return AssistantMessage(tuple(_placed(parts, list(settled))), settled), repairs
+        return AssistantMessage(_content(parts[:first]), own), repairs
+    return AssistantMessage(tuple(_placed(parts, list(own))), own), repairs
 
 
 def _content(parts: Sequence[Part]) -> str | tuple[Part, ...] | None:
