@@ -45,12 +45,12 @@ class Session(Generic[ResultT, StreamT]):
 
     def __init__(self, agent: Runner[ResultT, StreamT], messages: Iterable[Message | Mapping[str, Any]] = ()) -> None:
         self.agent = agent
-        self._given: tuple[Message, ...] = repair(messages_from(messages)).messages
+        self._given = messages_from(messages)  # the first run mends them, and tells it
         self._run: Run | None = None
 
     @property
     def messages(self) -> tuple[Message, ...]:
-        return self._given if self._run is None else self._run.messages
+        return repair(self._given).messages if self._run is None else self._run.messages
 
     @property
     def pending_run(self) -> Run | None:
@@ -85,7 +85,8 @@ class Session(Generic[ResultT, StreamT]):
 
     def _begin(self, prompt: Prompt) -> Run:
         self._refuse_while_open()
-        self._run = self.agent.start(prompt, messages=self.messages, after=self._run)
+        history = self._given if self._run is None else self._run.messages
+        self._run = self.agent.start(prompt, messages=history, after=self._run)
         return self._run
 
     def _refuse_while_open(self) -> None:

@@ -135,7 +135,7 @@ class DecisionNeeded:
 
 @dataclass(slots=True)
 class Repaired:
-    """The reply was changed before it entered the history."""
+    """A reply was changed before it entered the history; or, first of all, the messages that the run was given."""
 
     repairs: tuple[Repair, ...]
     type: ClassVar[Literal["repaired"]] = "repaired"

@@ -28,6 +28,7 @@ from agentloop.loop.actions import (
 from agentloop.loop.asking import Asking, Trimming
 from agentloop.loop.result import (
     LateResult,
+    Repaired,
     RunEvent,
     RunResult,
     Status,
@@ -45,7 +46,8 @@ __all__ = ["Run", "RunSpec"]
 class Run:
     """One run, from a user message to a stop. `Agent.start` makes one and the drivers move it.
 
-    `after` is the run that this one continues: its summary goes on standing for the older messages.
+    `messages` are mended as by `repair`; the first events tell what was changed. `after` is the run that this one
+    continues: its summary goes on standing for the older messages.
     """
 
     def __init__(
@@ -61,6 +63,8 @@ class Run:
         state = RunState(list(repaired.messages), repairs=repaired.repairs, summary=summary)
         self._set(id, spec or RunSpec(), state)
         self._asking.guard.last = after._asking.guard.last if after else None
+        if repaired.repairs:
+            self._asking.notices.append(Repaired(repaired.repairs))
 
     def _set(self, id: str, spec: RunSpec, state: RunState) -> None:
         self.id, self.spec, self._state = id, spec, state

@@ -441,3 +441,19 @@ def test_two_hundred_tools_are_no_trouble():
     tools = [Tool(f"t{n}", "", {"type": "object"}, function=lambda n=n: n) for n in range(200)]
     result = run_sync(ScriptedModel([ToolCall("c1", "t199"), "ok"]), tools=tools, limits=Limits(max_steps=2))
     assert result.messages[2] == ToolMessage("c1", "199")
+
+
+UNANSWERED = (UserMessage("go"), AssistantMessage(None, (ADD,)))
+
+
+def test_what_was_mended_in_the_given_messages_is_told_first():
+    events = list(Agent(ScriptedModel(["ok"])).stream("on", messages=UNANSWERED))
+    assert [event.type for event in events][:2] == ["step_started", "repaired"]
+    assert events[1].repairs[0].what == "message 1: call c1 had no result"  # type: ignore[union-attr]
+
+
+def test_a_session_tells_what_it_mended_in_the_messages_it_was_given():
+    session = Session(Agent(ScriptedModel(["ok", "yes"])), messages=UNANSWERED)
+    assert len(session.messages) == 3
+    assert [repair.what for repair in session.run("on").repairs] == ["message 1: call c1 had no result"]
+    assert session.run("again").repairs == ()
