@@ -50,7 +50,7 @@ class AsyncDriver:
         return AsyncStream(self.events(model_request(messages, True, ask)))
 
     def http_request(self, messages: Question, ask: Ask, *, stream: bool) -> httpx.Request:
-        return Call(self.endpoint, model_request(messages, stream, ask)).http_request(None)
+        return Call(self.endpoint, model_request(messages, stream, ask)).to_show()
 
     async def events(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
         call = Call(self.endpoint, request)

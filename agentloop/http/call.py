@@ -73,9 +73,15 @@ class Call:
         if self.watch.cancelled:
             self._unsent = True
             raise cancelled()
-        return self.http_request(self.watch)
+        return self._http_request(self.watch)
 
-    def http_request(self, watch: Watch | None) -> httpx.Request:
+    def to_show(self) -> httpx.Request:
+        """The request outside of an attempt, with what was mended in its messages as the extension "repairs"."""
+        request = self._http_request(None)
+        request.extensions["repairs"] = self._encoded.repairs
+        return request
+
+    def _http_request(self, watch: Watch | None) -> httpx.Request:
         return self._endpoint.http_request(
             self._encoded.body,
             stream=self._request.stream,

@@ -88,7 +88,8 @@ class Client:
         return self._driver.stream(messages, ask)
 
     def build_request(self, messages: Question, *, stream: bool = False, **ask: Unpack[Ask]) -> httpx.Request:
-        """Exactly the request that `respond` (or `stream`) would send, key included."""
+        """Exactly the request that `respond` (or `stream`) would send, key included. What had to be mended in the
+        messages is listed in `request.extensions["repairs"]`."""
         return self._driver.http_request(messages, ask, stream=stream)
 
     def events(self, request: ModelRequest) -> Generator[ModelEvent, None, None]:

@@ -49,7 +49,7 @@ class Driver:
         return Stream(self.events(model_request(messages, True, ask)))
 
     def http_request(self, messages: Question, ask: Ask, *, stream: bool) -> httpx.Request:
-        return Call(self.endpoint, model_request(messages, stream, ask)).http_request(None)
+        return Call(self.endpoint, model_request(messages, stream, ask)).to_show()
 
     def events(self, request: ModelRequest) -> Generator[ModelEvent, None, None]:
         call = Call(self.endpoint, request)

@@ -62,6 +62,17 @@ def test_build_request_is_what_respond_sends() -> None:
     )
 
 
+@pytest.mark.parametrize("kind", [Client, AsyncClient])
+def test_build_request_lists_what_was_mended(kind: Any) -> None:
+    client = kind("http://h/v1", model="m", transport=Answers())
+    orphan = {"role": "tool", "tool_call_id": "c1", "content": "4"}
+    built = client.build_request([{"role": "user", "content": "hi"}, orphan])
+    assert [made.what for made in built.extensions["repairs"]] == [
+        "message 1: a tool result without a call was left out"
+    ]
+    assert client.build_request("hi").extensions["repairs"] == ()
+
+
 @pytest.mark.anyio
 async def test_both_clients_build_the_same_requests() -> None:
     built = [
