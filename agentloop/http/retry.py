@@ -6,7 +6,7 @@ import math
 import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from agentloop.errors import ConfigError, ModelError, StatusError
 
@@ -35,7 +35,7 @@ class RetryPolicy:
     random: Callable[[], float] = field(default=random.random, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        attempts: object = self.attempts
+        attempts = cast("object", self.attempts)
         if not (isinstance(attempts, int) and attempts >= 1):
             raise ConfigError(
                 f"RetryPolicy(attempts={attempts!r}): a whole number; the first try counts, so at least 1"
