@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import httpx
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from agentloop import Client
@@ -26,7 +26,7 @@ def as_sent(request: httpx.Request) -> Sent:
 @given(prompt=ugly_texts, stream=st.booleans())
 @example(prompt='it\'s "fine"\nBODY\nBODY_2\n$HOME `id` !! \\', stream=True)
 @example(prompt="lone surrogate \ud800", stream=False)
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25)
 def test_bash_and_curl_send_what_the_client_sends(recording_server, paste, prompt: str, stream: bool):
     client = Client(recording_server.url, model="m", api_key=KEY, extra_headers={"X-Ugly": 'a\'b "c" $d `e` !f'})
     request = client.build_request(prompt, stream=stream)

@@ -6,7 +6,7 @@ import json
 import shlex
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentloop.cli.shell_words import Variable, filled, plain, read_commands
@@ -104,7 +104,7 @@ def test_what_shlex_quotes_is_read_back(texts: list[str]):
 
 
 @given(st.lists(st.text("ab '\"\\\n$é!#", max_size=8), min_size=1, max_size=4), st.sampled_from(['"', "$'"]))
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40)
 def test_bash_reads_the_same_words(paste, texts: list[str], quote: str):
     line = " ".join(
         quote + text.replace("\\", "\\\\").replace(quote[-1], "\\" + quote[-1]) + quote[-1] for text in texts
