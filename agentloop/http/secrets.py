@@ -70,13 +70,20 @@ def _kind(character: str) -> str:
 
 # --- redaction -------------------------------------------------------------------------------------------------------
 
-# Key shapes of the vendors; a digit or star is asked for, so that words such as "sk-learn-contrib" stay.
 # A key may stand behind a JSON escape (`\n`, `\u00e9`) or a letter that is not ASCII, so `\b` is not its border.
+_BORDER = r"(?:(?<![A-Za-z0-9_])|(?<=\\[bfnrt])|(?<=\\u[0-9a-fA-F]{4}))"
+# Key shapes of model vendors (a digit or star is asked for, so that words such as "sk-learn-contrib" stay), and of
+# what tools may show: web tokens, AWS, GitHub, Slack, key files.
 _SHAPES = (
-    r"(?:(?<![A-Za-z0-9_])|(?<=\\[bfnrt])|(?<=\\u[0-9a-fA-F]{4}))"
-    r"(?:sk|gsk|xai|hf|pplx|nvapi|rk|pk|fw|tgp|csk)[-_](?=[\w*.-]*[\d*])[\w*.-]{8,}"
-    r"|\bAIza[\w-]{20,}"
-    r"|\beyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]*"  # a JSON web token
+    rf"{_BORDER}(?:"
+    r"(?:sk|gsk|xai|hf|pplx|nvapi|rk|pk|fw|tgp|csk|r8)[-_](?=[\w*.-]*[\d*])[\w*.-]{8,}"
+    r"|AIza[\w-]{20,}"
+    r"|eyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]*"
+    r"|A[KS]IA[A-Z0-9]{16}(?![A-Za-z0-9])"
+    r"|(?:gh[opsru]|github_pat)_[A-Za-z0-9_]{22,}"
+    r"|xox[abeprs]-[A-Za-z0-9-]{10,}"
+    r")"
+    r"|-----BEGIN [A-Z ]*PRIVATE KEY-----[^-]+(?:-----END [A-Z ]*PRIVATE KEY-----)?"
 )
 # Behind a scheme word a key has a digit or "=", or is long; "a basic example" and "the bearer of this" are prose.
 _SCHEMES = r"(?i)\b(Bearer|Basic)(\s+|%20|\+)(?!\*\*\*)(?=[\w.~+/-]*[\d=]|[\w.~+/-]{24})[^\s\"',;&<>\\]{8,}"

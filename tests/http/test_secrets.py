@@ -88,6 +88,9 @@ def test_a_known_key_is_found_in_base64_wherever_it_begins(before: str, after: s
         ("GET /v1?key=abc&api-version=2024-10-21", "GET /v1?key=***&api-version=2024-10-21"),
         ("pip install sk-learn-contrib", "pip install sk-learn-contrib"),
         ("eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.abc", "***"),
+        ("id AKIAIOSFODNN7EXAMPLE, not AKIAIOS", "id ***, not AKIAIOS"),
+        ("ghp_16C7e42F292c6912E7710c838347Ae178B4a xoxb-1234567890-abc", "*** ***"),
+        ("-----BEGIN RSA PRIVATE KEY-----\nMIIEv\n-----END RSA PRIVATE KEY-----\nend", "***\nend"),
     ],
 )
 def test_what_is_shaped_like_a_key_is_taken_out(text: str, redacted: str) -> None:
