@@ -61,15 +61,18 @@ def _leaks_of(path: Path, secrets: tuple[str, ...]) -> Iterator[Leak]:
         return
     for number, (given, scrubbed) in enumerate(zip(cassette.exchanges, clean, strict=True), start=1):
         for difference in compare(given.to_dict(), scrubbed.to_dict(), f"exchange {number}"):
-            yield from _leaks_at(path, difference)
+            yield from _leaks_at(path, difference, secrets)
 
 
-def _leaks_at(path: Path, difference: Difference) -> Iterator[Leak]:
+def _leaks_at(path: Path, difference: Difference, secrets: tuple[str, ...]) -> Iterator[Leak]:
+    if difference.recorded is ABSENT:
+        return  # a member whose name was a key, under its masked name
+    where = redact_text(difference.where, secrets)
     _, is_header, name = difference.where.partition(".headers.")
     if not is_header or difference.sent is not ABSENT:
-        yield Leak(path, difference.where, "a key")
+        yield Leak(path, where, "a key")
     elif redact_headers([(name, difference.recorded)]) != [(name, difference.recorded)]:
-        yield Leak(path, difference.where, "a header that carries keys")
+        yield Leak(path, where, "a header that carries keys")
 
 
 def _leaks_of_text(path: Path, secrets: tuple[str, ...]) -> Iterator[Leak]:

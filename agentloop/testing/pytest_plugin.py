@@ -99,7 +99,8 @@ def _open(node: pytest.Item) -> Deck:
     try:
         return Deck(path, mode, **options)
     except ConfigError as error:
-        pytest.fail(f"{error}\n{_hint(node, 'once')}", pytrace=False)
+        reason = f"{error}\n{_hint(node, 'once')}"
+    pytest.fail(reason, pytrace=False)  # out here, or pytest would show the first error too
 
 
 def _file_name(node_id: str) -> str:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import base64
 import binascii
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any, cast
@@ -19,7 +18,7 @@ from agentloop.errors import ConfigError
 from agentloop.http.secrets import MASK, is_sensitive, redact_headers, redact_text, redact_url
 from agentloop.testing.bodies import Chunk, Unfaithful, dump_json, load_json
 from agentloop.testing.exchanges import Exchange, Failure, RecordedRequest, RecordedResponse
-from agentloop.testing.stream_scrubbing import scrub_stream
+from agentloop.testing.stream_scrubbing import is_key_field, scrub_stream
 
 __all__ = ["keys_in", "scrub", "scrub_content", "scrub_json"]
 
@@ -42,19 +41,6 @@ _RESPONSE_HEADERS = frozenset(
     }
 )
 _RESPONSE_PREFIXES = ("x-ratelimit-", "anthropic-ratelimit-", "ratelimit")
-# Fields of JSON bodies whose text is a key, whatever it looks like.
-_KEY_FIELDS = frozenset(
-    {
-        "accesstoken",
-        "apikey",
-        "authorization",
-        "clientsecret",
-        "idtoken",
-        "password",
-        "refreshtoken",
-        "xapikey",
-    }
-)
 
 
 def scrub(exchanges: Iterable[Exchange], secrets: Iterable[str] = ()) -> tuple[Exchange, ...]:
@@ -136,7 +122,7 @@ def scrub_json(value: Any, keys: tuple[str, ...]) -> Any:
 
 
 def _scrub_member(name: str, item: Any, keys: tuple[str, ...]) -> Any:
-    if isinstance(item, str) and item and re.sub(r"[^a-z]", "", name.lower()) in _KEY_FIELDS:
+    if isinstance(item, str) and item and is_key_field(name):
         return MASK
     return scrub_json(item, keys)
 

@@ -13,13 +13,31 @@ from typing import Any, TypeAlias, cast
 from agentloop.http.secrets import MASK
 from agentloop.testing.bodies import Chunk, Unfaithful, dump_json, load_json
 
-__all__ = ["masked_spans", "scrub_stream"]
+__all__ = ["is_key_field", "masked_spans", "scrub_stream"]
 
 Redact: TypeAlias = Callable[[str], str]
 Edit: TypeAlias = tuple[int, int, bytes]
 Place: TypeAlias = tuple[Any, ...]
 
+# Fields of JSON bodies whose text is a key, whatever it looks like.
+_KEY_FIELDS = frozenset(
+    {
+        "accesstoken",
+        "apikey",
+        "authorization",
+        "clientsecret",
+        "idtoken",
+        "password",
+        "refreshtoken",
+        "xapikey",
+    }
+)
 _LINE = re.compile(rb"^(?:data:[ ]?)?(\{.*\})\r?$", re.MULTILINE)
+
+
+def is_key_field(name: object) -> bool:
+    """Whether the text of a JSON member with this name is a key, whatever it looks like."""
+    return isinstance(name, str) and re.sub(r"[^a-z]", "", name.lower()) in _KEY_FIELDS
 
 
 def scrub_stream(chunks: Sequence[Chunk], redact: Redact) -> tuple[Chunk, ...]:
@@ -86,7 +104,8 @@ def _edits_of_events(joined: bytes, redact: Redact) -> list[Edit]:
         lines.append((found.start(1), found.end(1), value))
     changed: set[int] = set()
     for pieces in texts.values():
-        for (line, place, text), clean in zip(pieces, _redact_pieces([p[2] for p in pieces], redact), strict=True):
+        for (line, place, text), shown in zip(pieces, _redact_pieces([p[2] for p in pieces], redact), strict=True):
+            clean = MASK if text and is_key_field(place[-1]) else shown
             if clean != text:
                 _put(lines[line][2], place, clean)
                 changed.add(line)

@@ -52,6 +52,11 @@ def test_the_report_never_shows_the_key(write: Write) -> None:
     assert "REC" not in repr(leaks)
 
 
+def test_a_key_that_is_a_member_name_is_not_shown_either(write: Write) -> None:
+    path = write({"request": {"url": "https://x/"}, "response": {"body": {KEY: 1}}})
+    assert [leak.where for leak in check([path])] == ["exchange 1.response.body.***"]
+
+
 def test_named_keys_are_looked_for(write: Write, asked: Any) -> None:
     path = write(asked("correct horse battery"))
     assert check([path]) == []

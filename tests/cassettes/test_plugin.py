@@ -73,6 +73,7 @@ def test_by_default_the_file_is_named_after_the_test(project: pytest.Pytester) -
             "To record it: pytest --agentloop-record=once 'test_it.py::TestThis::test_it?1?'",
         ]
     )
+    result.stdout.no_fnmatch_line("*another exception*")
 
 
 def test_a_mismatch_ends_in_the_line_of_the_test(project: pytest.Pytester) -> None:

@@ -178,6 +178,10 @@ def test_a_stream_in_one_chunk_is_searched_event_by_event_too() -> None:
     assert scrubbed(whole) == [b'data: {"d":"***"}\n\ndata: {"d":""}\n\n']
 
 
+def test_a_field_that_is_named_like_a_key_is_masked_in_a_stream_too() -> None:
+    assert scrubbed(b'data: {"api_key":"ab","n":1}\n\n') == [b'data: {"api_key":"***","n":1}\n\n']
+
+
 def test_a_clean_stream_is_left_as_it_is() -> None:
     chunks = [b'data: {"d" : "caf\xc3', b'\xa9 *** "}\n', b"\n: ping\n\n", b"data: [DONE]\n\n"]
     assert scrubbed(*chunks) == chunks
