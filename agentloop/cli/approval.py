@@ -26,9 +26,9 @@ _CHOICES = "  y(es), n(o) and a reason if you like, e(dit), a(lways, for these a
 class Approval:
     """Decides about calls for one session at a terminal, and remembers `always` and `never` as long as it lasts.
 
-    `policy` answers first; what it asks for is allowed when the tool matches a name in `allow`, asked from the person
-    otherwise, and denied when there is no terminal to ask at. `watch` is told of each decision: the call's id and name,
-    what was decided, and whether by "policy" or "person".
+    `policy` answers first; what it asks for is allowed when the tool matches a name in `allow` and the call is no
+    riskier than its tool, asked from the person otherwise, and denied when there is no terminal to ask at. `watch` is
+    told of each decision: the call's id and name, what was decided, and whether by "policy" or "person".
     """
 
     def __init__(self, screen: Screen, policy: Policy | None = None, allow: Sequence[str] = ()) -> None:
@@ -63,16 +63,16 @@ class Approval:
         verdict = self._judge(request)
         if verdict != "ask":
             return verdict
-        if any(fnmatchcase(request.name, pattern) for pattern in self._allow):
+        if not request.riskier and any(fnmatchcase(request.name, pattern) for pattern in self._allow):
             return Allow()
         if self._screen.can_ask:
             self._waiting[request.id] = request
             return "ask"
         name = one_line(request.name)
-        self._screen.note(
-            f"  {name} needs an approval, and there is no terminal to ask at: pass --allow {name}, or --policy FILE",
-            "error",
-        )
+        how = f"pass --allow {name}, or --policy FILE"
+        if request.riskier:
+            how = f"this call is riskier than the tool itself: pass --policy FILE with a rule of risk {request.risk!r}"
+        self._screen.note(f"  {name} needs an approval, and there is no terminal to ask at: {how}", "error")
         return deny("it needs an approval, and nobody is there to give one")
 
     def ask(self, calls: Sequence[ToolCall]) -> dict[str, Decision]:

@@ -15,7 +15,7 @@ from agentloop.errors import ConfigError
 
 if TYPE_CHECKING:
     from agentloop.http.client import Client
-    from agentloop.http.retry import RetryPolicy
+    from agentloop.http.endpoint import ClientSettings
 
 __all__ = ["STAND_IN", "key_variable", "open_client"]
 
@@ -64,9 +64,9 @@ def _stand_in(settings: Settings, stack: ExitStack) -> Client:
         raise click.UsageError("--mock answers by itself: leave out --provider, --base-url and --key-env")
     mock = stack.enter_context(MockProvider())
     model = settings.model or mock.model
-    return Client(
-        mock.base_url, model=model, provider="mock", wire=settings.wire, trust_env=False, retry=_retry(settings)
-    )
+    shared = _shared(settings)
+    shared.update(provider="mock", trust_env=False)
+    return Client(mock.base_url, model=model, **shared)
 
 
 def _named(settings: Settings) -> Client:
@@ -79,22 +79,16 @@ def _named(settings: Settings) -> Client:
     model = settings.model or _default_model(settings.provider)
     if not model:
         raise click.UsageError("--base-url needs --model: the name of a model that the server knows")
-    key = _key(settings.key_env) if settings.key_env else None
-    return Client(
-        settings.base_url,
-        model=model,
-        api_key=key,
-        provider=settings.provider,
-        wire=settings.wire,
-        retry=_retry(settings),
-    )
+    shared = _shared(settings)
+    shared.update(api_key=_key(settings.key_env) if settings.key_env else None, provider=settings.provider)
+    return Client(settings.base_url, model=model, **shared)
 
 
 def _from_environment(settings: Settings) -> Client:
     from agentloop.http.client import Client
 
     try:
-        return Client.from_env(settings.provider, model=settings.model, wire=settings.wire, retry=_retry(settings))
+        return Client.from_env(settings.provider, model=settings.model, **_shared(settings))
     except ConfigError as error:
         hint = "or name a server with --base-url and --model, or try the built-in stand-in with --mock"
         raise ConfigError(f"{error}\n{hint}") from error
@@ -115,7 +109,9 @@ def _key(variable: str) -> str:
     return key
 
 
-def _retry(settings: Settings) -> RetryPolicy:
+def _shared(settings: Settings) -> ClientSettings:
+    """What holds for a client whoever answers."""
     from agentloop.http.retry import RetryPolicy
 
-    return RetryPolicy() if settings.retries is None else RetryPolicy(attempts=settings.retries + 1)
+    retry = RetryPolicy() if settings.retries is None else RetryPolicy(attempts=settings.retries + 1)
+    return {"wire": settings.wire, "tool_protocol": settings.tool_protocol, "retry": retry}

@@ -28,6 +28,9 @@ class Settings:
     system: str | None = None
     tools: tuple[str, ...] = ()
     demo_tools: bool = False
+    toolbox: tuple[str, ...] = ()
+    root: Path | None = None
+    tool_protocol: Literal["native", "text"] | None = None
     policy: Path | None = None
     allow: tuple[str, ...] = ()
     max_steps: int = 10
@@ -50,6 +53,12 @@ def _remember_verbose(context: click.Context, parameter: click.Parameter, value:
     return value
 
 
+def _split(context: click.Context, parameter: click.Parameter, value: tuple[str, ...]) -> tuple[str, ...]:
+    del context, parameter
+    names = (name.strip() for names in value for name in names.split(","))
+    return tuple(dict.fromkeys(name for name in names if name))
+
+
 _FILE = click.Path(path_type=Path, dir_okay=False)
 
 _OPTIONS = (
@@ -65,6 +74,13 @@ _OPTIONS = (
     click.option("--tool", "tools", multiple=True, metavar="MODULE:NAME",
                  help="Offer a Tool or a plain function; may be repeated. Modules of this directory are found."),
     click.option("--demo-tools", is_flag=True, help="Offer two demo tools: get_weather and convert_temperature."),
+    click.option("--toolbox", multiple=True, metavar="NAMES", callback=_split,
+                 help="Offer tools that come along: files, web, python, calc, time, memory; several with commas. Files "
+                 "and memory need --root."),
+    click.option("--root", type=click.Path(path_type=Path, file_okay=False, exists=True), metavar="DIR",
+                 help="The folder that the file tools cannot leave, and where memory keeps its file."),
+    click.option("--tool-protocol", type=click.Choice(["native", "text"]),
+                 help="How tools are offered: as the server knows them, or as text for models without tool calls."),
     click.option("--policy", type=_FILE, metavar="FILE",
                  help="A TOML policy that says which calls run, are asked for, or are denied. Without it tools that "
                  "declare risk read run, and all others are asked for."),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agentloop.cli.settings import Settings
@@ -13,12 +14,52 @@ from agentloop.errors import ConfigError
 if TYPE_CHECKING:
     from agentloop.tools.tool import Tool
 
-__all__ = ["demo_tools", "load_tool", "tools_of"]
+__all__ = ["MEMORY_FILE", "demo_tools", "load_tool", "toolbox_tools", "tools_of"]
+
+MEMORY_FILE = ".agentloop-memory.sqlite"
 
 
 def tools_of(settings: Settings) -> list[Tool]:
     """All tools that the options name. Raises ConfigError for one that cannot be loaded."""
-    return [*(demo_tools() if settings.demo_tools else ()), *map(load_tool, settings.tools)]
+    ready = [tool for name in settings.toolbox for tool in toolbox_tools(name, settings.root)]
+    return [*(demo_tools() if settings.demo_tools else ()), *ready, *map(load_tool, settings.tools)]
+
+
+def toolbox_tools(name: str, root: Path | None) -> list[Tool]:
+    """The tools of one room of the toolbox. Raises ConfigError for an unknown one, and for one that lacks its root."""
+    match name:
+        case "files":
+            from agentloop.toolbox.files import file_tools
+
+            return file_tools(_needed(root, name))
+        case "web":
+            from agentloop.toolbox.web import web_tool
+
+            return [web_tool()]
+        case "python":
+            from agentloop.toolbox.python import python_tool
+
+            return [python_tool()]
+        case "calc":
+            from agentloop.toolbox.calc import calc_tool
+
+            return [calc_tool()]
+        case "time":
+            from agentloop.toolbox.clock import time_tool
+
+            return [time_tool()]
+        case "memory":
+            from agentloop.toolbox.memory import memory_tools
+
+            return memory_tools(_needed(root, name) / MEMORY_FILE)
+        case _:
+            raise ConfigError(f"--toolbox {name}: there are files, web, python, calc, time and memory")
+
+
+def _needed(root: Path | None, name: str) -> Path:
+    if root is None:
+        raise ConfigError(f"--toolbox {name} needs --root DIR: the folder that these tools work in")
+    return root
 
 
 def demo_tools() -> list[Tool]:
