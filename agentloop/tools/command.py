@@ -30,7 +30,7 @@ _LAST_WORDS = 1.0
 
 def command_tool(
     name: str,
-    argv: Sequence[str],
+    argv: Sequence[str | os.PathLike[str]],
     *,
     description: str = "",
     cwd: str | os.PathLike[str] | None = None,
@@ -49,14 +49,18 @@ def command_tool(
     whatever reason, processes that it left in the background are killed.
 
     `env` replaces the whole environment; with None the command inherits this program's, its API keys included. Raises
-    ConfigError for an `argv` that is empty or is one text.
+    ConfigError for an `argv` that is empty, is one text, or holds what is neither text nor path.
     """
     if isinstance(argv, (str, bytes)) or not argv:
         raise ConfigError(f'command_tool {name}: argv is a list of texts such as ["git", "status"]; there is no shell')
-    command = _Command(tuple(argv), cwd, timeout, max_output, None if env is None else dict(env))
+    try:
+        words = tuple(os.fsdecode(word) for word in argv)
+    except TypeError as error:
+        raise ConfigError(f"command_tool {name}: argv holds what is no text: {error}") from error
+    command = _Command(words, cwd, timeout, max_output, None if env is None else dict(env))
     return Tool(
         name=name,
-        description=description or f"Runs the fixed command: {' '.join(argv)}",
+        description=description or f"Runs the fixed command: {' '.join(words)}",
         parameters={"type": "object", "properties": {}, "additionalProperties": False},
         function=command.run,
         risk=risk,

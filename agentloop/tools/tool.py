@@ -107,11 +107,13 @@ class Tool:
             raise ConfigError(f"tool {self.name}: risk must be read, write or danger, not {self.risk!r}")
         if self.effects not in (None, "none", "idempotent", "once"):
             raise ConfigError(f"tool {self.name}: effects must be none, idempotent or once, not {self.effects!r}")
-        if self.timeout is not None and not self.timeout > 0:
+        if self.timeout is not None and not (_is_number(self.timeout) and self.timeout > 0):
             raise ConfigError(f"tool {self.name}: timeout must be above 0 seconds, or None; it is {self.timeout!r}")
-        if self.max_result is not None and self.max_result < 0:
+        if self.max_result is not None and not (_is_number(self.max_result) and self.max_result >= 0):
             raise ConfigError(f"tool {self.name}: max_result must be 0 or more characters, or None")
-        if self.retries < 0 or (self.retries and self.effects not in ("none", "idempotent")):
+        if not (_is_number(self.retries) and self.retries >= 0) or (
+            self.retries and self.effects not in ("none", "idempotent")
+        ):
             raise ConfigError(f'tool {self.name}: retries needs effects="none" or "idempotent", and 0 or more of them')
         if self.isolate is not None:
             from agentloop.tools.isolate import check_importable
@@ -161,6 +163,10 @@ class Tool:
         return strict_schema(self.parameters)
 
 
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float))
+
+
 @overload
 def tool(function: Callable[..., Any], /, **options: Unpack[ToolOptions]) -> Tool: ...
 @overload
@@ -194,7 +200,11 @@ def _make(function: Callable[..., Any], names: Mapping[str, Any], options: ToolO
     if isinstance(function, Tool):
         raise ConfigError(f"{function.name} is a tool already")
     about = describe(function)
-    name = options.get("name") or about.name
+    unknown = options.keys() - ToolOptions.__annotations__.keys()
+    if unknown:
+        known = ", ".join(ToolOptions.__annotations__)
+        raise ConfigError(f"tool {about.name}: unknown option {', '.join(sorted(unknown))}; there are {known}")
+    name = options.get("name", about.name)
     if not name.isidentifier() and "name" not in options:
         raise ConfigError(f"{name} has no name that a model could call: pass name= to tool()")
     coerce, strict = options.pop("coerce", True), options.pop("strict", False)

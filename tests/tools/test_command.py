@@ -117,6 +117,16 @@ def test_argv_must_be_a_list(argv: Any) -> None:
         command_tool("t", argv)
 
 
+def test_argv_may_hold_paths() -> None:
+    assert command_tool("t", [Path("/bin/ls"), "-l"]).description == "Runs the fixed command: /bin/ls -l"
+
+
+def test_an_argument_that_is_no_text_is_refused() -> None:
+    argv: Any = ["sleep", 3]
+    with pytest.raises(ConfigError, match="argv holds what is no text"):
+        command_tool("t", argv)
+
+
 def test_a_command_tool_carries_what_its_owner_declares() -> None:
     made = command_tool("t", ["ls"], risk="read", effects="none", description="List.")
     assert (made.risk, made.effects, made.description) == ("read", "none", "List.")

@@ -136,6 +136,8 @@ def test_a_reference_to_another_document_is_refused_and_never_fetched() -> None:
         ({"effects": "twice"}, "effects must be"),
         ({"timeout": 0}, "timeout must be above 0"),
         ({"timeout": float("nan")}, "timeout must be above 0"),
+        ({"timeout": "3"}, "timeout must be above 0"),
+        ({"max_result": "9"}, "max_result must be"),
         ({"retries": 1}, "retries needs effects"),
         ({"retries": 1, "effects": "once"}, "retries needs effects"),
         ({"retries": -1, "effects": "none"}, "retries needs effects"),
@@ -146,6 +148,17 @@ def test_a_reference_to_another_document_is_refused_and_never_fetched() -> None:
 def test_options_that_cannot_work_are_refused_at_definition(options: dict[str, Any], text: str) -> None:
     with pytest.raises(ConfigError, match=text):
         tool(lambda: 1, name="t", **options)
+
+
+def test_an_option_that_does_not_exist_is_refused_and_the_others_are_named() -> None:
+    options: dict[str, Any] = {"time_out": 3}
+    with pytest.raises(ConfigError, match=r"tool print: unknown option time_out; there are .*timeout"):
+        tool(print, **options)
+
+
+def test_an_empty_name_is_not_replaced_by_the_name_of_the_function() -> None:
+    with pytest.raises(ConfigError, match="a tool's name"):
+        tool(print, name="")
 
 
 @pytest.mark.parametrize("name", ["", " t", "t\n"])
