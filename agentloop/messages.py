@@ -87,6 +87,24 @@ class ToolResult:
     whole: str | None = field(default=None, repr=False, compare=False)
     cause: BaseException | None = field(default=None, repr=False, compare=False)
 
+    def __post_init__(self) -> None:
+        _freeze_content(self)
+
+
+def _freeze_content(owner: Message | ToolResult) -> None:
+    """Content that is no text becomes a tuple of parts: callers may give a list, and parts in their dict form.
+
+    Raises HistoryError for anything else, which would be lost without a word on its way to the model.
+    """
+    content: Any = owner.content
+    if isinstance(content, str):
+        return
+    if not isinstance(content, (list, tuple)):
+        raise HistoryError(f"content must be text or a list of parts, not {type(content).__name__}")
+    given = cast("Sequence[Any]", content)
+    parts = tuple(part if isinstance(part, Part) else part_from_dict(part) for part in given)
+    object.__setattr__(owner, "content", parts)
+
 
 def _text_of(content: Content, wanted: type[TextPart | ReasoningPart | RefusalPart]) -> str | None:
     if not isinstance(content, tuple):
@@ -101,6 +119,9 @@ class SystemMessage:
     name: str | None = None
     extra: Mapping[str, Any] = field(default_factory=dict[str, Any])
     role: ClassVar[Literal["system"]] = "system"
+
+    def __post_init__(self) -> None:
+        _freeze_content(self)
 
     @property
     def text(self) -> str:
@@ -120,6 +141,9 @@ class UserMessage:
     name: str | None = None
     extra: Mapping[str, Any] = field(default_factory=dict[str, Any])
     role: ClassVar[Literal["user"]] = "user"
+
+    def __post_init__(self) -> None:
+        _freeze_content(self)
 
     @property
     def text(self) -> str:
@@ -145,6 +169,8 @@ class AssistantMessage:
     role: ClassVar[Literal["assistant"]] = "assistant"
 
     def __post_init__(self) -> None:
+        if self.content is not None:
+            _freeze_content(self)
         calls: tuple[ToolCall, ...] = tuple(self.tool_calls)
         if not calls and isinstance(self.content, tuple):
             calls = tuple(part for part in self.content if isinstance(part, ToolCall))
@@ -193,6 +219,9 @@ class ToolMessage:
     extra: Mapping[str, Any] = field(default_factory=dict[str, Any])
     role: ClassVar[Literal["tool"]] = "tool"
 
+    def __post_init__(self) -> None:
+        _freeze_content(self)
+
     @property
     def text(self) -> str:
         return _text_of(self.content, TextPart) or ""
@@ -225,9 +254,19 @@ def _to_dict(message: Message, **fields: Any) -> dict[str, Any]:
 def messages_from(values: Iterable[Message | Mapping[str, Any]]) -> tuple[Message, ...]:
     """Messages from our classes or from dicts, mixed as you like; our own objects come back as they are.
 
-    Raises HistoryError for an unknown role or a dict that lacks what its role needs.
+    Raises HistoryError for what is no message, for an unknown role, and for a dict that lacks what its role needs.
     """
-    return tuple(message_from_dict(v) if isinstance(v, Mapping) else v for v in values)
+    if isinstance(values, (Message, Mapping, str, bytes)):
+        raise HistoryError(f"messages are given as a list; put this {type(values).__name__} into one")
+    return tuple(_message_from(value) for value in values)
+
+
+def _message_from(value: Message | Mapping[str, Any]) -> Message:
+    if isinstance(value, Mapping):
+        return message_from_dict(value)
+    if not isinstance(value, Message):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers may be untyped
+        raise HistoryError(f"a message is a UserMessage or another of our classes, or a dict, not {value!r:.80}")
+    return value
 
 
 def message_from_dict(value: Mapping[str, Any]) -> Message:

@@ -202,7 +202,9 @@ def part_from_dict(value: Any) -> Part:
         case "image_url":
             image = rest.pop("image_url", None)
             image = {"url": image} if isinstance(image, str) else as_dict(image)
-            return ImagePart(url=str(image.get("url", "")), detail=image.get("detail"), extra=rest)
+            if not image.get("url"):
+                raise HistoryError('an image part needs {"image_url": {"url": ...}}')
+            return ImagePart(url=str(image["url"]), detail=image.get("detail"), extra=rest)
         case "input_audio":
             audio = as_dict(rest.pop("input_audio", None))
             return AudioPart(str(audio.get("data", "")), str(audio.get("format", "wav")), extra=rest)
@@ -217,4 +219,6 @@ def part_from_dict(value: Any) -> Part:
 
 
 def _file_from_dict(file: Mapping[str, Any], rest: dict[str, Any]) -> FilePart:
+    if not (file.get("file_id") or file.get("url") or file.get("file_data")):
+        raise HistoryError('a file part needs {"file": {...}} with file_id, url or file_data')
     return FilePart(file.get("file_id"), file.get("url"), file.get("file_data"), file.get("filename"), extra=rest)
