@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias, TypedDict, cast
 
 from agentloop.cancel import CancelSignal
+from agentloop.errors import ConfigError
 from agentloop.messages import Message, UserMessage, messages_from
 from agentloop.model import ModelRequest, Options, ToolChoice, ToolSpec
 
@@ -34,7 +35,7 @@ def model_request(question: Question, stream: bool, ask: Ask) -> ModelRequest:
     options = {name: value for name, value in ask.items() if name not in beside and value is not None}
     return ModelRequest(
         messages=messages,
-        tools=tuple(ask.get("tools") or ()),
+        tools=_tools(ask.get("tools") or ()),
         tool_choice=ask.get("tool_choice"),
         instructions=ask.get("instructions"),
         options=cast("Options", options),
@@ -42,3 +43,14 @@ def model_request(question: Question, stream: bool, ask: Ask) -> ModelRequest:
         seconds=ask.get("seconds"),
         cancel=ask.get("cancel"),
     )
+
+
+def _tools(given: Iterable[ToolSpec | Mapping[str, Any]]) -> tuple[ToolSpec | Mapping[str, Any], ...]:
+    """Raises ConfigError for what is no tool: a function that was not wrapped, or one tool outside of a list."""
+    if isinstance(given, Mapping) or hasattr(given, "parameters"):
+        raise ConfigError("tools= takes a list; put this one tool into a list")
+    tools = tuple(given)
+    for tool in tools:
+        if not isinstance(tool, Mapping) and not hasattr(tool, "parameters"):
+            raise ConfigError(f"tools= takes Tool objects and dicts, not {tool!r:.80}: wrap functions with tool()")
+    return tools

@@ -130,6 +130,20 @@ def test_messages_may_be_objects_or_dicts() -> None:
         client.build_request([{"role": "nobody", "content": "hi"}])
 
 
+@pytest.mark.parametrize("messages", [UserMessage("hi"), {"role": "user", "content": "hi"}, ["hi"], b"hi"])
+def test_what_is_no_list_of_messages_is_refused(messages: Any) -> None:
+    with pytest.raises(HistoryError, match=r"list|a message is"):
+        Client("http://h/v1", model="m", transport=Answers()).build_request(messages)
+
+
+@pytest.mark.parametrize(
+    ("tools", "told"), [([len], "wrap functions with tool"), ({"type": "function"}, "into a list")]
+)
+def test_what_is_no_list_of_tools_is_refused(tools: Any, told: str) -> None:
+    with pytest.raises(ConfigError, match=told):
+        Client("http://h/v1", model="m", transport=Answers()).build_request("hi", tools=tools)
+
+
 def test_options_that_are_none_are_not_sent() -> None:
     body = Client("http://h/v1", model="m", transport=Answers()).build_request("hi", temperature=None, seed=0).content
     assert sorted(json.loads(body)) == ["messages", "model", "seed"]
