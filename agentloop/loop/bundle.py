@@ -5,7 +5,7 @@ from __future__ import annotations
 import hmac
 import secrets
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Generic, TypeVar
 
 from agentloop.errors import ConfigError
@@ -33,15 +33,10 @@ class Bundle(Generic[M]):
     """What `Agent` and `AsyncAgent` are made of. Raises ConfigError for settings that make no sense."""
 
     def __init__(self, model: M, settings: AgentSettings) -> None:
-        unknown = set(settings) - AgentSettings.__annotations__.keys()
-        if unknown:
-            raise ConfigError(f"unknown agent setting {', '.join(sorted(unknown))}: see AgentSettings")
-        for name, words in (("on_tool_error", ("observe", "stop")), ("on_prefix_change", ("warn", "error", "ignore"))):
-            if settings.get(name, words[0]) not in words:
-                raise ConfigError(f"{name} is one of {', '.join(words)}, not {settings.get(name)!r}")
+        _check(model, settings)
         trim = settings.get("trim")
         reader = reader_tool(trim)
-        self.toolbox = Toolbox((*settings.get("tools", ()), *([reader] if reader else [])))
+        self.toolbox = Toolbox((*(settings.get("tools") or ()), *([reader] if reader else [])))
         self.spec = RunSpec(
             instructions=settings.get("instructions"),
             limits=settings.get("limits") or Limits(),
@@ -109,3 +104,20 @@ class Bundle(Generic[M]):
 
 def _content(prompt: str | Sequence[Part]) -> str | tuple[Part, ...]:
     return prompt if isinstance(prompt, str) else tuple(prompt)
+
+
+def _check(model: object, settings: Mapping[str, object]) -> None:
+    """Raises ConfigError for what can be seen to be wrong; callers may be untyped."""
+    if not hasattr(model, "events"):
+        raise ConfigError(f"an agent needs a model such as Client(base_url, model=...), not {model!r:.80}")
+    unknown = set(settings) - AgentSettings.__annotations__.keys()
+    if unknown:
+        raise ConfigError(f"unknown agent setting {', '.join(sorted(unknown))}: see AgentSettings")
+    for name, words in (("on_tool_error", ("observe", "stop")), ("on_prefix_change", ("warn", "error", "ignore"))):
+        if settings.get(name, words[0]) not in words:
+            raise ConfigError(f"{name} is one of {', '.join(words)}, not {settings.get(name)!r}")
+    tools, limits = settings.get("tools") or (), settings.get("limits") or Limits()
+    if not isinstance(tools, Iterable):
+        raise ConfigError(f"an agent's tools are given as a list, not as {tools!r:.80}")
+    if not isinstance(limits, Limits):
+        raise ConfigError(f"limits are given as Limits(max_steps=...), not as {limits!r:.80}")

@@ -10,7 +10,7 @@ from contextlib import closing
 from dataclasses import replace
 
 from agentloop.cancel import CancelSignal
-from agentloop.errors import ModelError, ProtocolError
+from agentloop.errors import ConfigError, ModelError, ProtocolError
 from agentloop.loop.actions import (
     Answered,
     Ask,
@@ -31,7 +31,7 @@ from agentloop.loop.bindings import Bindings
 from agentloop.loop.result import DecisionNeeded, RunEvent, RunFinished, Warned
 from agentloop.loop.run import Run
 from agentloop.messages import ToolResult
-from agentloop.model import Model, ModelResponse
+from agentloop.model import EventStream, Model, ModelRequest, ModelResponse
 from agentloop.tools.execute import execute
 from agentloop.tools.waiting import wait_for
 
@@ -100,7 +100,7 @@ class Driver:
         self._partial.clear()
         response: ModelResponse | None = None
         try:
-            with closing(self.bindings.model_for(action).events(request)) as events:
+            with closing(_open(self.bindings.model_for(action), request)) as events:
                 for event in events:
                     if event.type == "text_delta":
                         self._partial.append(event.text)
@@ -167,3 +167,10 @@ class Driver:
         for hook in self.bindings.after_tool:
             result = wait_for(hook(action.call, result))
         return result
+
+
+def _open(model: Model, request: ModelRequest) -> EventStream:
+    events = model.events(request)
+    if not hasattr(events, "__next__"):
+        raise ConfigError(f"Agent needs a model such as Client; for {type(model).__name__} there is AsyncAgent")
+    return events

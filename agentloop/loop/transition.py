@@ -5,7 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 
 from agentloop.callids import settle_ids
-from agentloop.errors import AgentLoopError, ContextOverflow, ModelError, ProtocolError, StreamInterrupted, ToolError
+from agentloop.errors import (
+    AgentLoopError,
+    ConfigError,
+    ContextOverflow,
+    ModelError,
+    ProtocolError,
+    StreamInterrupted,
+    ToolError,
+)
 from agentloop.loop.actions import (
     Answered,
     Cancelled,
@@ -169,10 +177,14 @@ class Transition:
         self._step()[outcome.key].state = "ready"
         return []
 
-    def _checked(self, refusal: str | None) -> list[RunEvent]:
+    def _checked(self, refusal: object) -> list[RunEvent]:
         self.state.checking = False
         if refusal is None:
             return self.end("answered", "")
+        if not isinstance(refusal, str):  # a user's function said it
+            raise ConfigError(
+                f"accept returns None, or a text that says what is wrong with the answer, not {refusal!r}"
+            )
         self.state.refusals += 1
         if self.state.refusals >= self.spec.max_refusals:
             return self.end("model_stopped", "", AgentLoopError(f"the answer was refused: {refusal}"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -207,6 +208,38 @@ def test_the_async_agent_says_when_its_model_is_not_async():
 
     with pytest.raises(ConfigError, match="AsyncClient"):
         asyncio.run(AsyncAgent(Plain()).run("x"))  # pyright: ignore[reportArgumentType]
+
+
+async def nothing(request: Any):
+    for event in ():
+        yield event
+
+
+def test_the_agent_for_threads_says_when_its_model_is_async():
+    model = SimpleNamespace(events=nothing, provider="p", model="m")
+    with pytest.raises(ConfigError, match="AsyncAgent"):
+        Agent(model).run("x")  # pyright: ignore[reportArgumentType]
+
+
+@pytest.mark.parametrize(
+    ("model", "settings", "told"),
+    [
+        ("gpt", {}, r"a model such as Client\(base_url, model=...\)"),
+        (ScriptedModel([]), {"limits": {"max_steps": 3}}, r"Limits\(max_steps=...\)"),
+        (ScriptedModel([]), {"tools": add}, "given as a list"),
+        (ScriptedModel([]), {"tools": [len]}, "wrap functions with tool"),
+    ],
+)
+def test_settings_of_another_kind_are_refused_and_the_right_one_is_named(model: Any, settings: Any, told: str):
+    with pytest.raises(ConfigError, match=told):
+        Agent(model, **settings)
+
+
+@both
+@pytest.mark.parametrize("answer", [True, False])
+def test_a_check_of_answers_that_gives_neither_none_nor_text_is_a_config_error(run_it: RunIt, answer: bool):
+    with pytest.raises(ConfigError, match="accept returns None"):
+        run_it(ScriptedModel(["fine"]), accept=lambda result: answer)
 
 
 def test_unknown_settings_are_named():
