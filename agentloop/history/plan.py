@@ -191,6 +191,6 @@ def _with_cut(send: Send, history: PairedMessages, base: PairedMessages, meter: 
 def _shared(before: Sequence[Message], after: Sequence[Message], meter: Meter) -> int:
     """Tokens of what both requests begin with, as far as it is whole groups."""
     pairs = zip(before, after, strict=False)
-    same = next((index for index, (a, b) in enumerate(pairs) if a is not b), min(len(before), len(after)))
+    same = next((index for index, (a, b) in enumerate(pairs) if a is not b and a != b), min(len(before), len(after)))
     stop = max((stop for _, stop in groups(before) if stop <= same), default=0)
     return meter.count(before[:stop]) if stop else meter.fixed

@@ -36,8 +36,14 @@ class Trimming:
     def of(
         policy: Policy | None, context_limit: int | None, reserve: int, counter: TokenCounter | None
     ) -> Trimming | None:
-        """None when there is nothing to keep to, and no counter that wants to learn."""
+        """None when there is nothing to keep to, and no counter of the user's."""
         check_limits(context_limit, reserve)
+        if policy is not None and (not callable(policy) or isinstance(policy, type)):
+            raise ConfigError(f"trim= takes a policy, such as KeepLast(20), and not {policy!r:.80}")
+        if counter is not None and not hasattr(counter, "count"):
+            raise ConfigError(
+                f"counter= takes a TokenCounter, which has count(messages, tools), and not {counter!r:.80}"
+            )
         if reserve and policy is None and context_limit is None:
             raise ConfigError("reserve= needs context_limit=: it is kept free of that")
         if policy is None and context_limit is None and counter is None:
@@ -61,14 +67,24 @@ class Asking:
         self._view = PairedMessages()
         self._trimming: Trimming | None = None
         self._meter: Meter | None = None
+        self._estimates = EstimateCounter()
         self._sent: Send | None = None
         self.last_cut: Cut | None = None
         self.guard = PrefixGuard()
 
     def equip(self, tools: Sequence[ToolSpec], stream: bool, trimming: Trimming | None) -> None:
         self.tools, self.stream, self._trimming = tuple(tools), stream, trimming
-        counter = trimming.counter if trimming else None
-        self._meter = Meter(counter, instructions=self.spec.instructions, tools=self.tools) if counter else None
+        counter = trimming.counter if trimming else self._estimates
+        self._meter = Meter(counter, instructions=self.spec.instructions, tools=self.tools)
+
+    def go_on(self, before: Asking) -> None:
+        """Take over what the run before knew of the conversation, as far as this one's history begins with its."""
+        self.guard.last = before.guard.last
+        self._estimates = before._estimates
+        known = tuple(before.state.messages)
+        if tuple(self.state.messages[: len(known)]) == known:
+            self._sent, self.last_cut = before._sent, before.last_cut
+            self.state.summary, self.state.context_limit = before.state.summary, before.state.context_limit
 
     def plan(self) -> AgentLoopError | None:
         """Make the view. Returns the error that ends the run when nothing legal fits."""
@@ -133,7 +149,7 @@ class Asking:
 
     def learn(self, response: ModelResponse) -> None:
         """Tell the counter what the server counted, and notice a prompt that it cut without a word."""
-        if self._meter is None:
+        if self._meter is None or not response.usage.input_tokens:
             return
         warning = silent_truncation(self._meter.count(self._view), response.usage.input_tokens)
         self.notices += [Warned(warning)] if warning else []
@@ -142,7 +158,7 @@ class Asking:
 
     def ledger(self) -> Ledger:
         """What the context holds, by the counter (or an estimate, where nothing is trimmed)."""
-        meter = self._meter or Meter(EstimateCounter(), instructions=self.spec.instructions, tools=self.tools)
+        meter = self._meter or Meter(self._estimates, instructions=self.spec.instructions, tools=self.tools)
         return ledger(self._view, meter, last_cut=self.last_cut)
 
     def shrink(self, error: ContextOverflow) -> bool:

@@ -47,7 +47,7 @@ class Run:
     """One run, from a user message to a stop. `Agent.start` makes one and the drivers move it.
 
     `messages` are mended as by `repair`; the first events tell what was changed. `after` is the run that this one
-    continues: its summary goes on standing for the older messages.
+    continues: its summary goes on standing for the older messages, and its last request is the one to go on from.
     """
 
     def __init__(
@@ -59,10 +59,9 @@ class Run:
         after: Run | None = None,
     ) -> None:
         repaired = repair(messages)
-        summary = after._state.summary if after else None
-        state = RunState(list(repaired.messages), repairs=repaired.repairs, summary=summary)
-        self._set(id, spec or RunSpec(), state)
-        self._asking.guard.last = after._asking.guard.last if after else None
+        self._set(id, spec or RunSpec(), RunState(list(repaired.messages), repairs=repaired.repairs))
+        if after is not None:
+            self._asking.go_on(after._asking)
         if repaired.repairs:
             self._asking.notices.append(Repaired(repaired.repairs))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
+from typing import Any
 
 import pytest
 
@@ -214,6 +215,42 @@ def test_the_context_of_a_session_is_told_by_message_and_tool():
     session = Session(Agent(ScriptedModel(["fine"]), tools=[nothing], instructions="be brief"))
     session.run("hello there")
     assert [row.name for row in session.context().rows] == ["instructions", "nothing", "user"]
+
+
+def test_usage_is_learned_and_silent_cuts_are_noticed_also_where_nothing_is_trimmed():
+    replies = [ModelResponse(AssistantMessage("fine"), usage=Usage(n, 1, requests=1)) for n in (77, 80)]
+    session = Session(Agent(ScriptedModel(replies)))
+    session.run("hello there")
+    assert (session.context().total, session.context().known_tokens) == (77, 77)
+    with session.stream("word " * 5000) as events:
+        assert [event.text[:30] for event in events if event.type == "warning"] == [
+            "the server counted 80 input tok"[:30]
+        ]
+
+
+def test_a_cut_that_goes_on_into_the_next_run_is_told_once():
+    session = Session(
+        Agent(ScriptedModel(["ok", "ok"]), trim=TokenBudget(40, 20), counter=Words()), messages=history(9)
+    )
+    with session.stream("and now") as events:
+        [cut] = [event.cut for event in events if event.type == "trimmed"]
+    with session.stream("and then") as events:
+        assert [event.type for event in events if event.type == "trimmed"] == []
+    assert session.context().last_cut == cut
+
+
+def test_what_a_server_said_of_its_limit_holds_for_the_next_run():
+    too_long = ContextOverflow("too long", limit=20, prompt_tokens=60)
+    model = ScriptedModel([too_long, "ok", "yes"])
+    session = Session(Agent(model, trim=TokenBudget(500, 500), counter=Words()), messages=history(9))
+    assert [session.run("and now").status, session.run("and then").status] == ["answered", "answered"]
+    assert sum(len(message.text.split()) for message in model.requests[2].messages) <= 20
+
+
+@pytest.mark.parametrize("settings", [{"trim": KeepLast}, {"trim": "last"}, {"counter": len}])
+def test_what_is_no_policy_or_counter_is_refused(settings: Any):
+    with pytest.raises(ConfigError, match="takes a"):
+        Agent(ScriptedModel([]), **settings)
 
 
 def test_a_counter_learns_also_where_nothing_is_trimmed():
