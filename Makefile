@@ -7,7 +7,7 @@ DEV    := $(VENV)/.dev
 PEERS  := .venvs/mock-peers/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help fmt check test fuzz demo curl check-mock live soak bench-self bench clean
+.PHONY: help fmt check test fuzz demo curl check-mock live soak bench-self bench bench-instructions clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -66,6 +66,9 @@ bench-self: $(DEV) ## our own cost beside hand-written httpx, in under a minute
 bench: $(DEV) ## the same beside the peers, each in an environment of its own, and how costs grow
 	$(PY) -m pip install --quiet --disable-pip-version-check --group bench
 	$(PY) -m tests.bench --full
+
+bench-instructions: $(DEV) ## the same paths counted in instructions, with valgrind; some minutes
+	$(PY) -m tests.bench.instructions
 
 clean: ## remove the environment and all caches
 	rm -rf $(VENV) .venvs .pytest_cache .ruff_cache .hypothesis dist build *.egg-info

@@ -1,7 +1,7 @@
 """What agentloop costs beside httpx, and beside its peers.
 
 Run: python -m tests.bench          our own rows, in under a minute
-     python -m tests.bench --full   with the peers, and how costs grow; writes the plot
+     python -m tests.bench --full   with the peers, and how costs grow; writes the plots
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from contextlib import ExitStack
 from datetime import date
 from pathlib import Path
 
-from tests.bench import bench_history
+from tests.bench import bench_history, bench_tokens
 from tests.bench.peers import PEER_SUBJECTS, PEERS, install
 from tests.bench.processes import IDLE, STATEMENTS, WITHOUT_CLI, idle_memory, import_costs, program_costs
 from tests.bench.rounds import ROOT, Worker, environment, interleave, serving
@@ -86,7 +86,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.bench", description="What agentloop costs.")
     parser.add_argument("--full", action="store_true", help="with the peers and the growth of costs")
     parser.add_argument("--rounds", type=int, default=9)
-    parser.add_argument("--plot", type=Path, default=ROOT / "tests" / "bench" / "growth.svg")
+    parser.add_argument("--plots", type=Path, default=ROOT / "tests" / "bench", help="the folder of the plots")
     arguments = parser.parse_args()
     failed: dict[str, str] = {}
     pythons = installed(failed) if arguments.full else {}
@@ -99,13 +99,19 @@ def main() -> None:
         for name, reason in failed.items():
             print(f"\nnot measured: {name}: {reason}")
         if arguments.full:
-            from tests.bench.plot import draw
+            from tests.bench.plot import draw_growth, draw_peers
 
             curves = {name: growth(name, base, sizes) for name, sizes in SIZES.items()}
-            print(f"\n{growth_table(curves, SIZES)}")
-            draw(curves, SIZES, arguments.plot)
+            print(f"\n{growth_table(curves, SIZES)}\n")
+            draw_growth(curves, SIZES, arguments.plots / "growth.svg")
+            draw_peers(costs, list(pythons), arguments.plots / "peers.svg")
+    print()
     bench_history.print_trimming()
     bench_history.print_shares()
+    if arguments.full:
+        bench_history.print_steps()
+        bench_tokens.print_corpus()
+        bench_tokens.print_recordings()
     for what in missed(costs):
         print(f"above its target: {what}")
 

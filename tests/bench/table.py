@@ -25,7 +25,7 @@ class Row:
     what: str
     ours: str
     base: str
-    target: float
+    target: float | None  # None: told so that nothing is hidden
     unit: float = 1e-6  # seconds: µs
     per: int = 1  # things that the ratio is told of, in one unit of work
     peers: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -78,7 +78,7 @@ ROWS = (
         peers={name: f"import {name}" for name in ("openai", "anthropic", "openai-agents", "pydantic-ai", "litellm")},
     ),
     Row("the same, without click and rich installed", "bare import agentloop", "bare import httpx", 1.15, 1e-3),
-    Row("import and make an agent, to import and make `httpx.Client`", "make agentloop", "make httpx", 1.15, 1e-3),
+    Row("import and make an agent, to import and make `httpx.Client`", "make agentloop", "make httpx", None, 1e-3),
     Row("`agentloop --version`, to `python -c 'import click'`", "version", "click", 1.5, 1e-3),
     Row(
         "an idle open stream, resident memory, to httpx",
@@ -111,7 +111,7 @@ def markdown(costs: Costs, peers: Sequence[str] = ()) -> str:
     ]
     for row in ROWS:
         if row.ours in costs and row.base in costs:
-            cells = (row.what, f"≤ {row.target:g}", *_cells(row, costs, peers))
+            cells = (row.what, f"≤ {row.target:g}" if row.target else "", *_cells(row, costs, peers))
             lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
 
@@ -136,8 +136,12 @@ def _amount(value: float, unit: float) -> str:
 
 def missed(costs: Costs) -> list[str]:
     """The rows whose median is above its target."""
-    rows = [row for row in ROWS if row.ours in costs and row.base in costs]
-    return [row.what for row in rows if compare(costs[row.ours], costs[row.base]).middle > row.target]
+    measured = (row for row in ROWS if row.ours in costs and row.base in costs)
+    return [row.what for row in measured if row.target and _middle(row, costs) > row.target]
+
+
+def _middle(row: Row, costs: Costs) -> float:
+    return compare(costs[row.ours], costs[row.base]).middle
 
 
 def growth_table(curves: Mapping[str, Mapping[str, Sequence[float]]], sizes: Mapping[str, Sequence[int]]) -> str:
