@@ -10,7 +10,7 @@ PEERS  := .venvs/mock-peers/.ready
 .PHONY: help fmt check test fuzz demo curl check-mock live soak bench-self bench bench-instructions clean
 
 help: ## list the targets
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-18s %s\n", $$1, $$2}'
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "agentloop needs Python 3.11 or newer (PYTHON=python3.12 make ...)"; exit 2; }
