@@ -20,6 +20,9 @@ _STEPS = 8  # what the counter is off by is taken in eighths of the limit, so th
 
 def check_limits(context_limit: int | None, reserve: int) -> None:
     """ConfigError unless the limit (None: no limit) leaves something for the prompt beside the reserve."""
+    for name, value in (("reserve", reserve), ("context_limit", context_limit)):
+        if value is not None and type(value) is not int:
+            raise ConfigError(f"{name}={value!r}: must be a whole number of tokens")
     if reserve < 0:
         raise ConfigError(f"reserve={reserve}: must be 0 or more tokens, kept free for the answer")
     if context_limit is not None and context_limit < 1:

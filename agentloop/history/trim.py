@@ -25,8 +25,10 @@ __all__ = ["KeepLast", "Summarise", "TokenBudget"]
 
 def _must_be_positive(policy: str, **values: int) -> None:
     for name, value in values.items():
-        if value < 1:
-            raise ConfigError(f"{policy}({name}={value}): must be at least 1; to trim nothing, use no policy")
+        if type(value) is not int or value < 1:
+            raise ConfigError(
+                f"{policy}({name}={value!r}): must be a whole number, at least 1; to trim nothing, use no policy"
+            )
 
 
 @dataclass(frozen=True, slots=True)

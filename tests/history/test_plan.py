@@ -63,7 +63,13 @@ def test_a_limit_without_a_policy_is_an_error_and_not_a_silent_cut(words: Any):
 
 @pytest.mark.parametrize(
     ("context_limit", "reserve", "told"),
-    [(0, 0, "at least 1"), (-5, 0, "at least 1"), (100, -1, "0 or more"), (100, 100, "leaves nothing")],
+    [
+        (0, 0, "at least 1"),
+        (-5, 0, "at least 1"),
+        (100, -1, "0 or more"),
+        (100, 100, "leaves nothing"),
+        (1.5, 0, "whole number"),
+    ],
 )
 def test_limits_that_mean_nothing_are_refused(context_limit: int, reserve: int, told: str, words: Any):
     with pytest.raises(ConfigError, match=told):

@@ -111,9 +111,10 @@ def test_a_message_above_the_budget_is_told_with_the_numbers(words: Any):
 @pytest.mark.parametrize(
     ("make", "told"),
     [
-        (lambda: KeepLast(0), r"KeepLast\(n=0\): must be at least 1"),
-        (lambda: TokenBudget(0, 0), r"TokenBudget\(high=0\): must be at least 1"),
-        (lambda: TokenBudget(100, -1), r"TokenBudget\(low=-1\): must be at least 1"),
+        (lambda: KeepLast(0), r"KeepLast\(n=0\): must be a whole number"),
+        (lambda: KeepLast(2.5), r"KeepLast\(n=2.5\): must be a whole number"),  # type: ignore[arg-type]
+        (lambda: TokenBudget(0, 0), r"TokenBudget\(high=0\): must be a whole number"),
+        (lambda: TokenBudget(100, -1), r"TokenBudget\(low=-1\): must be a whole number"),
         (lambda: TokenBudget(100, 200), "low must not be above high"),
     ],
 )
