@@ -62,6 +62,7 @@ class CallAssembler:
         self._tools = tools
         self._calls: list[_Call] = []
         self._latest: dict[int, int] = {}  # the position of the latest call under an index
+        self._by_id: dict[str, int] = {}  # the position of the first call with an id
         self.notes: dict[str, None] = {}  # an ordered set
 
     def __bool__(self) -> bool:
@@ -104,16 +105,13 @@ class CallAssembler:
         latest = self._latest.get(index)
         if not piece.id or (latest is not None and self._calls[latest].id == piece.id):
             return latest
-        known = self._by_id(piece.id)
+        known = self._by_id.get(piece.id)
         if known is not None and (latest is not None or not piece.name):
             return known  # calls that share an index take turns, or the index counts the deltas and not the calls
         return latest
 
-    def _by_id(self, call_id: str) -> int | None:
-        return next((i for i, call in enumerate(self._calls) if call.id == call_id), None)
-
     def _by_id_or_last(self, piece: _Piece, touched: set[int]) -> int | None:
-        known = self._by_id(piece.id) if piece.id else None
+        known = self._by_id.get(piece.id)
         if known is not None:
             return known
         last = len(self._calls) - 1
@@ -134,7 +132,9 @@ class CallAssembler:
 
     def _extend(self, position: int, piece: _Piece, entry: dict[str, Any]) -> ToolCallDelta:
         call = self._calls[position]
-        call.id = call.id or piece.id
+        if piece.id and not call.id:
+            call.id = piece.id
+            self._by_id.setdefault(piece.id, position)
         if piece.name:
             call.name = self._joined_name(call.name, piece.name)
         if piece.arguments:
