@@ -149,6 +149,30 @@ def test_what_the_client_would_say_otherwise_is_sent_with_httpx(agentloop):
     assert mock.requests[0].json == {"model": "m", "messages": [{"role": "usr"}]}
 
 
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ("-H 'api-key: k'", 'os.environ["AGENTLOOP_API_KEY"]'),
+        ("-H 'X-Token: t'", 'os.environ["X_TOKEN"]'),
+        ("-k", "verify=False"),
+        ("-L", "follow_redirects=True"),
+        ("-u me:you", 'auth=httpx.BasicAuth(*os.environ["USER_AND_PASSWORD"].split(":", 1))'),
+    ],
+)
+def test_what_the_client_does_not_do_by_itself_is_done_with_httpx(agentloop, options: str, expected: str):
+    code = agentloop("from-curl", line("http://h/v1", options=options), "--allow-insecure").stdout
+    assert "import httpx" in code
+    assert expected in code
+
+
+def test_a_url_that_the_client_would_write_otherwise_is_called_with_httpx(agentloop):
+    assert '"http://h/v1//chat/completions"' in agentloop("from-curl", line("http://h/v1/")).stdout
+
+
+def test_a_bound_is_the_bound_of_the_call(agentloop):
+    assert "        seconds=2.5,\n" in agentloop("from-curl", line("http://h/v1", options="-m 2.5")).stdout
+
+
 @pytest.mark.parametrize("path", ["responses", "messages"])
 def test_other_endpoints_are_called_with_httpx(agentloop, path: str):
     code = agentloop("from-curl", f'curl http://h/v1/{path} --json \'{{"model": "m"}}\'').stdout

@@ -37,10 +37,18 @@ def test_bash_and_curl_send_what_the_client_sends(recording_server, paste, promp
 
 
 def test_an_interactive_bash_expands_no_history_in_it(recording_server, paste):
-    client = Client(recording_server.url, model="m", api_key=KEY, extra_headers={"X-Token": "wow!x", "X-Note": "!!"})
+    client = Client(
+        recording_server.url, model="m", api_key=KEY, extra_headers={"X-Token": "wow!x", "X-Note": f"!! {KEY}"}
+    )
     request = client.build_request("stop!! !$ !-1")
     paste(as_curl(request), "-i", AGENTLOOP_API_KEY=KEY, X_TOKEN="wow!x")
     assert recording_server.sent[-1] == as_sent(request)
+
+
+def test_a_line_that_would_end_the_body_does_not(recording_server, paste):
+    request = httpx.Request("POST", recording_server.url, content=b"one\nBODY\nBODY_2\ntwo\n\n")
+    paste(as_curl(request))
+    assert recording_server.sent[-1].body == b"one\nBODY\nBODY_2\ntwo\n\n"
 
 
 def test_a_megabyte_fits_into_the_command(recording_server, paste):
@@ -95,6 +103,15 @@ def test_the_variable_of_the_key_can_be_named():
 def test_a_key_that_stands_in_another_header_is_a_variable_there_too():
     client = Client("http://localhost:8080/v1", model="m", api_key=KEY, extra_headers={"X-Note": f"use {KEY} now"})
     assert '"X-Note: use $AGENTLOOP_API_KEY now"' in as_curl(client.build_request("hi"))
+
+
+def test_a_short_key_is_a_variable_in_its_own_header_only():
+    client = Client("http://localhost:8080/v1", model="m", api_key="a", extra_headers={"X-Note": "a b"})
+    assert as_curl(client.build_request("a")).count("$AGENTLOOP_API_KEY") == 1
+
+
+def test_a_login_that_only_the_url_has_is_not_sent():
+    assert "secret-99" not in as_curl(httpx.Request("GET", "http://me:secret-99@localhost/"))
 
 
 def test_a_variable_before_a_letter_has_braces():
