@@ -3,7 +3,8 @@
 What it can do to you: whatever you can do with your account, unless the result says that it was confined. The process
 has a clean environment (no keys), a folder of its own that is deleted afterwards, and limits for time, memory, file
 size and output; it is killed with all processes of its group. That is order, not safety: by itself it may read your
-files, use the network, and leave a process behind that starts a group of its own.
+files and what your programs were started with (the keys in this program's environment too), use the network, and leave
+a process behind that starts a group of its own.
 
 Where the system has them, it is confined: by `bwrap` (no network, own processes, of the disk only Python and the system
 read-only, and its folder) or else by a user namespace (no network, own processes; the disk as you see it). Neither

@@ -26,6 +26,8 @@ class TextHold:
 
     def __init__(self) -> None:
         self._held = ""
+        self._later: list[str] = []  # what comes while only the end of a block is awaited
+        self._awaited = ""  # the last letter of that end
         self._at = 0  # where in `_held` the block begins that is looked at
         self._seen = 0  # up to where its end was looked for
         self._first = True  # nothing but blanks and thoughts came before
@@ -33,14 +35,19 @@ class TextHold:
         self._state: Literal["line", "text", "think", "code", "block", "end"] = "line"
 
     def feed(self, piece: str) -> str:
-        self._held += piece
+        self._later.append(piece)
+        if self._state == "end" or (self._awaited and self._awaited not in piece):
+            return ""  # a long call comes in many pieces: they are joined once
+        self._held += "".join(self._later)
+        self._later.clear()
         out: list[str] = []
         while (shown := self._step()) is not None:
             out.append(shown)
         return "".join(out)
 
     def rest(self) -> str:
-        held, self._held = self._held, ""
+        held = self._held + "".join(self._later)
+        self._held, self._later = "", []
         return held
 
     def _step(self) -> str | None:
@@ -118,9 +125,9 @@ class TextHold:
         """The end of a block that may be a call; another may follow it."""
         place = self._held.find(close, self._seen)
         if place < 0:
-            self._seen = max(self._at, len(self._held) - len(close))
+            self._seen, self._awaited = max(self._at, len(self._held) - len(close)), close[-1]
             return None
-        self._at = place + len(close)
+        self._at, self._awaited = place + len(close), ""
         self._state = "line"
         return ""
 

@@ -71,8 +71,9 @@ def test_a_program_without_end_is_killed(run: Any):
 
 
 def test_its_children_are_killed_with_it(run: Any):
-    code = "import subprocess, sys\nsubprocess.Popen([sys.executable, '-c', 'import signal; signal.pause() # {}'])\nwhile True: pass"
-    assert run(code.format("a-child-left"), timeout=1.0)["kind"] == "timeout"
+    child = "import signal; signal.pause() # a-child-left"
+    code = f"import subprocess, sys\nsubprocess.Popen([sys.executable, '-c', '{child}'])\nwhile True: pass"
+    assert run(code, timeout=1.0)["kind"] == "timeout"
     assert not running("a-child-left")
 
 
@@ -155,3 +156,10 @@ def test_in_a_user_namespace_no_process_outlives_the_call(run: Any):
         pytest.skip("this system allows neither bwrap nor user namespaces")
     assert told["stdout"] == "left\n"
     assert not running("an-orphan-left")
+
+
+def test_in_a_user_namespace_the_keys_of_our_environment_cannot_be_read(run: Any):
+    told = run(f"print(open('/proc/{os.getpid()}/environ').read())", confinements=CONFINEMENTS)
+    if told["confined"] == "not confined":
+        pytest.skip("this system allows neither bwrap nor user namespaces")
+    assert (told["stdout"], told["exit_status"]) == ("", 1)

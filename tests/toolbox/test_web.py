@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import gzip
+import threading
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any
 
 import httpx
@@ -344,3 +346,47 @@ def test_only_listed_hosts_are_fetched_from_without_asking(fetching: Any, url: s
 def test_the_tool_says_what_it_is():
     tool = web_tool()
     assert (tool.name, tool.risk, tool.effects) == ("web.fetch", "danger", "idempotent")
+
+
+# --- over a real connection ------------------------------------------------------------------------------------------
+
+
+class Detour(httpx.BaseTransport):
+    """Sends to a server of this machine what was meant for a public address, and changes nothing else."""
+
+    def __init__(self, port: int) -> None:
+        self._inner = httpx.HTTPTransport(trust_env=False)
+        self._port = port
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        assert request.url.host == PUBLIC
+        request.url = request.url.copy_with(host="127.0.0.1", port=self._port)
+        return self._inner.handle_request(request)
+
+    def close(self) -> None:
+        self._inner.close()
+
+
+class Echo(BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        body = gzip.compress(f"{self.headers['Host']} {self.path}".encode())
+        self.send_response(200)
+        self.send_header("Content-Type", "text/plain")
+        self.send_header("Content-Encoding", "gzip")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: Any) -> None:
+        del format, args
+
+
+def test_a_server_sees_the_name_it_is_asked_under(calling: Callable[..., Any]):
+    with HTTPServer(("127.0.0.1", 0), Echo) as server:
+        thread = threading.Thread(target=server.handle_request)
+        thread.start()
+        detour = Detour(server.server_port)
+        tool = calling([web_tool(transport=detour, resolve=lambda host, port: [PUBLIC])])
+        assert tool.text("web.fetch", url="http://example.com/a?b=c").endswith("example.com /a?b=c")
+        detour.close()
+        thread.join()

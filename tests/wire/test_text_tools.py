@@ -17,6 +17,7 @@ from agentloop.parts import ImagePart, ToolCall
 from agentloop.tools.tool import Tool
 from agentloop.wire.chat import ChatWire
 from agentloop.wire.quirks import Quirks
+from agentloop.wire.text_hold import TextHold
 from agentloop.wire.text_tools import TextToolsWire
 
 RECORDINGS = Path(__file__).parent.parent / "recordings" / "llama-server-plain-template"
@@ -192,6 +193,30 @@ def test_deep_and_long_texts_are_read_in_no_time():
     assert answer("[" * 100_000).tool_calls == ()
     assert answer('{"name":"click","arguments":' * 20_000).tool_calls == ()
     assert answer("{\n" * 100_000).tool_calls == ()
+
+
+SINGLE = [text for text, wanted, _ in RUNS.values() if len(wanted) == 1 and text.count('"name"') < 2]
+
+
+@pytest.mark.parametrize("text", SINGLE)
+def test_a_call_that_is_cut_anywhere_does_not_run(text: str):
+    whole = text.rstrip()
+    assert [cut for cut in range(len(whole)) if answer(whole[:cut]).tool_calls] == []
+
+
+@pytest.mark.parametrize("case", RUNS)
+def test_a_call_that_is_quoted_does_not_run(case: str):
+    assert answer("\n".join(f"> {line}" for line in RUNS[case][0].splitlines())).tool_calls == ()
+
+
+@pytest.mark.parametrize("case", RUNS)
+def test_a_call_with_a_word_after_it_does_not_run(case: str):
+    assert answer(f"{RUNS[case][0]}\nOK?").tool_calls == ()
+
+
+@pytest.mark.parametrize("case", RUNS)
+def test_a_call_inside_another_language_does_not_run(case: str):
+    assert answer(f"````text\n{RUNS[case][0]}\n````").tool_calls == ()
 
 
 @given(st.text(alphabet='{}[]":,`\n <>/abtool_calnmergus', max_size=80))
@@ -427,6 +452,13 @@ def test_with_a_native_call_the_held_text_is_shown():
 
 def test_reasoning_is_passed_on():
     assert streamed({"reasoning_content": CLICK}, "Done.")[0] == ReasoningDelta(CLICK)
+
+
+def test_a_call_of_a_megabyte_in_small_pieces_is_held_without_joining_it_again_and_again():
+    hold = TextHold()
+    pieces = ["<tool_call>", *["aaaaaaaaa "] * 100_000]
+    assert {hold.feed(piece) for piece in pieces} == {""}
+    assert hold.rest() == "".join(pieces)
 
 
 def test_nothing_counts_as_seen_while_all_is_held():
