@@ -170,7 +170,9 @@ def _forms(secrets: Iterable[str | Secret]) -> list[str]:
     for secret in secrets:
         key = secret.reveal() if isinstance(secret, Secret) else secret
         if len(key) >= SHORTEST:
-            found |= {key, quote(key, safe=""), quote_plus(key), json.dumps(key)[1:-1], *_base64_forms(key)}
+            quoted = {quote(key, safe=""), quote_plus(key)}
+            lower = {re.sub("%..", lambda escape: escape[0].lower(), form) for form in quoted}
+            found |= {key, *quoted, *lower, json.dumps(key)[1:-1], *_base64_forms(key)}
     return sorted(found, key=len, reverse=True)
 
 

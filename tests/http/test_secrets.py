@@ -97,6 +97,11 @@ def test_what_is_shaped_like_a_key_is_taken_out(text: str, redacted: str) -> Non
     assert redact_text(text) == redacted
 
 
+@pytest.mark.parametrize("encoded", ["pass%2Bword%2F42", "pass%2bword%2f42"])
+def test_a_known_key_is_found_in_percent_escapes_of_either_case(encoded: str) -> None:
+    assert redact_text(f"x={encoded}!", ["pass+word/42"]) == "x=***!"
+
+
 def test_a_short_dummy_key_does_not_wreck_texts() -> None:
     assert redact_text("the box is EMPTY", ["EMPTY"]) == "the box is EMPTY"
 
