@@ -31,7 +31,8 @@ class Meter:
         self.instructions = instructions
         self.tools = tuple(tools)
         self._head: tuple[Message, ...] = (SystemMessage(instructions),) if instructions else ()
-        self._sizing = counter if isinstance(counter, SizingCounter) else None
+        # The class is asked for first, since asking for a protocol is slow.
+        self._sizing = counter if isinstance(counter, (EstimateCounter, SizingCounter)) else None
         self.memo: dict[str, Any] = {}
         """What outlives a change of list; whoever keeps something here checks that it still holds."""
         self.margin = 0
@@ -54,7 +55,7 @@ class Meter:
 
     def observe(self, messages: Sequence[Message], usage: Usage, *, provider: str, model: str) -> None:
         """Tell the counter, if it learns, what was reported for a request of these messages."""
-        if isinstance(self.counter, LearningCounter):
+        if isinstance(self.counter, (EstimateCounter, LearningCounter)):
             self.counter.observe((*self._head, *messages), self.tools, usage, provider=provider, model=model)
 
     def known(self, messages: Sequence[Message]) -> tuple[int, int]:
