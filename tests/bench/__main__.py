@@ -85,7 +85,7 @@ def installed(failed: dict[str, str]) -> dict[str, Path]:
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.bench", description="What agentloop costs.")
     parser.add_argument("--full", action="store_true", help="with the peers and the growth of costs")
-    parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--plots", type=Path, default=ROOT / "tests" / "bench", help="the folder of the plots")
     arguments = parser.parse_args()
     failed: dict[str, str] = {}
@@ -94,7 +94,7 @@ def main() -> None:
     with serving() as base:
         costs = hot_paths(base, arguments.rounds, pythons, failed)
         costs |= fresh_processes(base, arguments.rounds, pythons)
-        costs |= long_run(base, 3)
+        costs |= long_run(base, arguments.rounds)
         print(markdown(costs, list(pythons)))
         for name, reason in failed.items():
             print(f"\nnot measured: {name}: {reason}")
