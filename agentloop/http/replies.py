@@ -6,7 +6,16 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from agentloop.errors import ModelError, ProtocolError, RequestRejected, StatusError
-from agentloop.model import ModelEvent, ModelRequest, ModelResponse, ResponseDone
+from agentloop.model import (
+    ModelEvent,
+    ModelRequest,
+    ModelResponse,
+    ReasoningDelta,
+    RefusalDelta,
+    ResponseDone,
+    TextDelta,
+    ToolCallDelta,
+)
 from agentloop.wire.dialect import Assembler, Wire
 from agentloop.wire.errors import status_error
 
@@ -90,7 +99,8 @@ class WholeReply:
 
 
 class StreamReply:
-    """An event stream, or the whole JSON reply or web page that some servers send instead: the first byte tells."""
+    """An event stream, or the whole JSON reply or web page that some servers send instead: the first byte tells. A
+    whole reply comes as one delta for each of its parts."""
 
     def __init__(self, wire: Wire, request: ModelRequest) -> None:
         self._wire = wire
@@ -138,7 +148,7 @@ class StreamReply:
         if self._assembler is not None:
             return self._assembler.end()
         whole = self._whole or WholeReply(self._wire, self._request)
-        return whole.end()
+        return _with_deltas(whole.end())
 
     def partial(self) -> ModelResponse | None:
         return self._assembler.partial() if self._assembler else None
@@ -192,6 +202,18 @@ class ErrorReply:
             model=model,
             now=self._now,
         )
+
+
+def _with_deltas(events: Sequence[ModelEvent]) -> Sequence[ModelEvent]:
+    """A whole reply as who asked for a stream watches it: what only its end would hold would never be shown."""
+    deltas: list[ModelEvent] = []
+    for response in [event.response for event in events if isinstance(event, ResponseDone)]:
+        deltas += [ReasoningDelta(response.reasoning)] if response.reasoning else []
+        deltas += [TextDelta(response.text)] if response.text else []
+        deltas += [RefusalDelta(response.refusal)] if response.refusal else []
+        calls = enumerate(response.tool_calls)
+        deltas += [ToolCallDelta(place, call.id, call.name, call.arguments) for place, call in calls]
+    return [*deltas, *events]
 
 
 def _pieces(chunk: bytes) -> list[bytes]:

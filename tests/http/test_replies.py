@@ -57,7 +57,14 @@ def test_a_web_page_with_200_is_a_protocol_error_with_an_excerpt(driver: Driver,
 
 def test_a_whole_reply_to_a_stream_request_is_taken(driver: Driver) -> None:
     assert driver.stream(Answers(OK)).text == "ok"
-    assert driver.types() == ["response_done"]
+    assert driver.types() == ["text_delta", "response_done"]
+
+
+def test_each_part_of_a_whole_reply_to_a_stream_request_is_a_delta(driver: Driver) -> None:
+    call = {"id": "c1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    message = {"role": "assistant", "reasoning_content": "hm", "content": "so", "tool_calls": [call]}
+    driver.stream(Answers({"choices": [{"index": 0, "finish_reason": "tool_calls", "message": message}]}))
+    assert driver.types() == ["reasoning_delta", "text_delta", "tool_call_delta", "response_done"]
 
 
 def test_a_stream_nobody_asked_for_is_read(driver: Driver) -> None:
