@@ -9,6 +9,7 @@ from functools import partial
 from typing import Generic, Literal, TypeAlias, TypeVar
 
 from agentloop.cancel import CancelSignal
+from agentloop.errors import ConfigError
 from agentloop.loop.actions import Ask, Decide, Execute, Resolve, Resolved
 from agentloop.loop.result import RunResult
 from agentloop.loop.run import Run
@@ -18,7 +19,7 @@ from agentloop.tools.context import ToolContext
 from agentloop.tools.policy import Allow, Decision, Policy, ToolRequest, decide
 from agentloop.tools.toolbox import Prepared, Toolbox, prepare
 
-__all__ = ["Accept", "AfterTool", "BeforeModel", "BeforeTool", "Bindings"]
+__all__ = ["Accept", "AfterTool", "BeforeModel", "BeforeTool", "Bindings", "returned"]
 
 Accept: TypeAlias = Callable[[RunResult], "str | Awaitable[str | None] | None"]
 BeforeModel: TypeAlias = Callable[[ModelRequest], ModelRequest | Awaitable[ModelRequest]]
@@ -26,6 +27,7 @@ BeforeTool: TypeAlias = Callable[[ToolCall], "Awaitable[None] | None"]
 AfterTool: TypeAlias = Callable[[ToolCall, ToolResult], ToolResult | Awaitable[ToolResult]]
 
 M = TypeVar("M")
+R = TypeVar("R", ModelRequest, ToolResult)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,3 +87,11 @@ class Bindings(Generic[M]):
             return Resolved(action.key)
         text = "this call was started before the program ended; it may have taken effect, and its result is lost"
         return Resolved(action.key, ToolResult(text, is_error=True, kind="cancelled"))
+
+
+def returned(kind: type[R], hook: object, answer: object) -> R:
+    """What a hook returned. ConfigError when it is no such thing: a hook that only looks on forgets to return."""
+    if isinstance(answer, kind):
+        return answer
+    name = getattr(hook, "__name__", type(hook).__name__)
+    raise ConfigError(f"the hook {name} returned {answer!r:.80}: it must return the {kind.__name__} to go on with")

@@ -6,7 +6,7 @@ import hmac
 import secrets
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar, cast
 
 from agentloop.errors import ConfigError
 from agentloop.loop.actions import Decided
@@ -55,9 +55,9 @@ class Bundle(Generic[M]):
             summariser=getattr(trim, "model", None),
             policy=settings.get("policy"),
             accept=settings.get("accept"),
-            before_model=tuple(settings.get("before_model", ())),
-            before_tool=tuple(settings.get("before_tool", ())),
-            after_tool=tuple(settings.get("after_tool", ())),
+            before_model=_hooks(settings, "before_model"),
+            before_tool=_hooks(settings, "before_tool"),
+            after_tool=_hooks(settings, "after_tool"),
             on_prefix_change=settings.get("on_prefix_change", "warn"),
             max_parallel=settings.get("max_parallel", 8),
             on_progress=settings.get("on_progress"),
@@ -121,3 +121,16 @@ def _check(model: object, settings: Mapping[str, object]) -> None:
         raise ConfigError(f"an agent's tools are given as a list, not as {tools!r:.80}")
     if not isinstance(limits, Limits):
         raise ConfigError(f"limits are given as Limits(max_steps=...), not as {limits!r:.80}")
+    for name in ("policy", "accept"):
+        if settings.get(name) is not None and not callable(settings[name]):
+            raise ConfigError(f"{name} is a function, not {settings[name]!r:.80}")
+    if not isinstance(settings.get("approval_key") or b"", bytes):
+        raise ConfigError("approval_key is bytes, such as secrets.token_bytes(32)")
+
+
+def _hooks(settings: Mapping[str, Any], name: str) -> tuple[Any, ...]:
+    hooks = settings.get(name) or ()
+    made = tuple(cast("Iterable[object]", hooks)) if isinstance(hooks, Iterable) else None
+    if made is None or not all(map(callable, made)):
+        raise ConfigError(f"{name} is a list of functions, not {hooks!r:.80}")
+    return made

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
+from typing import TypeAlias
 
 from agentloop.cancel import CancelSignal
 from agentloop.errors import ConfigError, ModelError, ProtocolError
@@ -27,7 +28,7 @@ from agentloop.loop.actions import (
     Started,
     Stop,
 )
-from agentloop.loop.bindings import Bindings
+from agentloop.loop.bindings import Bindings, returned
 from agentloop.loop.result import DecisionNeeded, RunEvent, RunFinished, Warned
 from agentloop.loop.run import Run
 from agentloop.messages import ToolResult
@@ -37,12 +38,15 @@ from agentloop.tools.waiting import wait_for
 
 __all__ = ["Driver"]
 
+_Queue: TypeAlias = "queue.SimpleQueue[tuple[str, ToolResult | BaseException] | None]"
+
 
 class Driver:
     """Moves one run until it ends or pauses. `events()` is the loop; `cancel` may be set from any thread.
 
     An exception that is not the model's or a tool's (Ctrl-C, a hook that fails, a consumer that leaves) closes the run
-    as cancelled, so that its history stays sendable, and goes on its way.
+    as cancelled, so that its history stays sendable, and goes on its way. A run that waits for a person is left as it
+    is by a consumer that leaves.
     """
 
     def __init__(self, run: Run, bindings: Bindings[Model], cancel: CancelSignal) -> None:
@@ -60,10 +64,12 @@ class Driver:
                 if not wanted:
                     break
                 yield from self._perform(wanted)
-            yield RunFinished(self.run.result())
-        except BaseException:
-            self._tell(Cancelled("".join(self._partial)))
+        except BaseException as error:
+            self.cancel.cancel()  # parallel calls that still wait for their turn must not begin
+            if not (isinstance(error, GeneratorExit) and self._asked and self.run.status == "needs_approval"):
+                self._tell(Cancelled("".join(self._partial)))
             raise
+        yield RunFinished(self.run.result())
 
     def _tell(self, outcome: Outcome) -> list[RunEvent]:
         return self.run.receive(outcome, self.bindings.clock())
@@ -89,7 +95,7 @@ class Driver:
     def _ask(self, action: Ask) -> Iterator[RunEvent]:
         request = replace(action.request, cancel=self.cancel)
         for hook in self.bindings.before_model:
-            request = wait_for(hook(request))
+            request = returned(ModelRequest, hook, wait_for(hook(request)))
         yield from self._tell(Started(action.key))
         moved = self.bindings.judge_prefix(self.run, request) if action.purpose == "step" else None
         if moved and self.bindings.on_prefix_change == "error":
@@ -131,7 +137,7 @@ class Driver:
             yield from self._start(batch[0])
             yield from self._tell(Finished(batch[0].key, self._run_tool(batch[0])))
             return
-        finished: queue.SimpleQueue[tuple[str, ToolResult] | None] = queue.SimpleQueue()
+        finished: _Queue = queue.SimpleQueue()
         gate = threading.Semaphore(self.bindings.max_parallel)
         for action in batch:
             yield from self._start(action)
@@ -143,7 +149,10 @@ class Driver:
                 done = finished.get()
                 if done is None:
                     return
-                yield from self._tell(Finished(*done))
+                key, result = done
+                if isinstance(result, BaseException):
+                    raise result
+                yield from self._tell(Finished(key, result))
         finally:
             forget()
 
@@ -152,11 +161,13 @@ class Driver:
             wait_for(hook(action.call))
         yield from self._tell(Started(action.key))
 
-    def _work(
-        self, action: Execute, gate: threading.Semaphore, finished: queue.SimpleQueue[tuple[str, ToolResult] | None]
-    ) -> None:
+    def _work(self, action: Execute, gate: threading.Semaphore, finished: _Queue) -> None:
+        """Runs in a thread. What a hook raises is for the thread that drives the run, which waits for an answer."""
         with gate:
-            finished.put((action.key, self._run_tool(action)))
+            try:
+                finished.put((action.key, self._run_tool(action)))
+            except BaseException as error:
+                finished.put((action.key, error))
 
     def _run_tool(self, action: Execute) -> ToolResult:
         prepared = self.bindings.prepare(action)
@@ -165,7 +176,7 @@ class Driver:
         else:
             result = execute(prepared, context=self.bindings.context(self.run, action, self.cancel))
         for hook in self.bindings.after_tool:
-            result = wait_for(hook(action.call, result))
+            result = returned(ToolResult, hook, wait_for(hook(action.call, result)))
         return result
 
 

@@ -27,7 +27,7 @@ from agentloop.loop.actions import (
     Started,
     Stop,
 )
-from agentloop.loop.bindings import Bindings
+from agentloop.loop.bindings import Bindings, returned
 from agentloop.loop.result import DecisionNeeded, RunEvent, RunFinished, Warned
 from agentloop.loop.run import Run
 from agentloop.messages import ToolResult
@@ -67,14 +67,14 @@ class AsyncDriver:
                         self._waiting = None
                         yield event
                         self._waiting = asyncio.current_task()
-            self._waiting = None
-            yield RunFinished(self.run.result())
-        except BaseException:
-            self._tell(Cancelled("".join(self._partial)))
+        except BaseException as error:
+            if not (isinstance(error, GeneratorExit) and self._asked and self.run.status == "needs_approval"):
+                self._tell(Cancelled("".join(self._partial)))
             raise
         finally:
             self._waiting = None
             forget()
+        yield RunFinished(self.run.result())
 
     def _poke(self) -> None:
         """Wake the driver where it waits; while it does not wait, it will look at the signal by itself."""
@@ -109,7 +109,7 @@ class AsyncDriver:
     async def _ask(self, action: Ask) -> AsyncGenerator[RunEvent, None]:
         request = replace(action.request, cancel=self.cancel)
         for hook in self.bindings.before_model:
-            request = await _settled(hook(request))
+            request = returned(ModelRequest, hook, await _settled(hook(request)))
         for event in self._tell(Started(action.key)):
             yield event
         moved = self.bindings.judge_prefix(self.run, request) if action.purpose == "step" else None
@@ -200,7 +200,7 @@ class AsyncDriver:
                 context = self.bindings.context(self.run, action, self.cancel)
                 result = await execute_async(prepared, context=context)
             for hook in self.bindings.after_tool:
-                result = await _settled(hook(action.call, result))
+                result = returned(ToolResult, hook, await _settled(hook(action.call, result)))
             return result
 
 

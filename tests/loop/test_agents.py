@@ -374,6 +374,46 @@ def test_ctrl_c_in_a_tool_leaves_a_history_to_continue():
     assert session.run("go on").text == "fine"
 
 
+def test_parallel_calls_that_wait_for_their_turn_do_not_begin_when_the_consumer_leaves():
+    ran: list[int] = []
+    blocked = threading.Event()
+
+    @tool(parallel=True)
+    def work(number: int) -> None:
+        ran.append(number)
+        if len(ran) > 1:
+            blocked.wait()
+
+    calls = [ToolCall(f"c{number}", "work", f'{{"number":{number}}}') for number in range(4)]
+    with Agent(ScriptedModel([calls]), tools=[work], max_parallel=1).stream("go") as events:
+        next(event for event in events if event.type == "tool_finished")
+    blocked.set()
+    for thread in [thread for thread in threading.enumerate() if thread.name == "tool-work"]:
+        thread.join()
+    assert len(ran) <= 2
+
+
+@pytest.mark.parametrize("last_seen", ["decision_needed", "run_finished"])
+def test_a_run_that_waits_for_a_person_goes_on_waiting_when_its_events_are_left(last_seen: str):
+    agent = Agent(ScriptedModel([ADD, "done"]), tools=[add], policy=lambda call: "ask")
+    with agent.stream("go") as events:
+        next(event for event in events if event.type == last_seen)
+    assert events.run.status == "needs_approval"
+    assert agent.resume(events.run, {"c1": "allow"}).text == "done"
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("last_seen", ["decision_needed", "run_finished"])
+async def test_an_async_run_that_waits_for_a_person_goes_on_waiting_too(last_seen: str):
+    agent = AsyncAgent(ScriptedModel([ADD, "done"]), tools=[add], policy=lambda call: "ask")
+    async with agent.stream("go") as events:
+        async for event in events:
+            if event.type == last_seen:
+                break
+    assert events.run.status == "needs_approval"
+    assert (await agent.resume(events.run, {"c1": "allow"})).text == "done"
+
+
 @pytest.mark.anyio
 async def test_a_cancelled_task_leaves_a_history_to_continue():
     started = asyncio.Event()
