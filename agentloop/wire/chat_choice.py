@@ -10,6 +10,7 @@ from agentloop.parts import ReasoningPart, RefusalPart, TextPart
 from agentloop.shapes import as_dict, as_list, as_text
 from agentloop.wire.chat_calls import CallAssembler
 from agentloop.wire.chat_content import REASONING_FIELDS, content_parts, details_text
+from agentloop.wire.codec import as_json
 from agentloop.wire.quirks import Quirks
 from agentloop.wire.think import ThinkSplitter
 
@@ -97,6 +98,9 @@ class ChoiceAssembler:
                     self._message[key] = _joined(self._message.get(key), value)
 
     def _take_content(self, content: Any, events: list[ModelEvent]) -> None:
+        if not isinstance(content, (str, list, dict)):
+            self._calls.notes[f"content was of type {type(content).__name__}, not text"] = None
+            content = as_json(content)
         if isinstance(content, str):
             self._content.append(content)
             self._take_text(content, events)

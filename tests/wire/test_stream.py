@@ -162,6 +162,11 @@ def test_a_whole_message_in_one_chunk_is_read_too(stream: Stream) -> None:
     assert stream(STOP.replace(b'"delta":{}', b'"message":{"content":"whole"}'), DONE).text == "whole"
 
 
+def test_content_that_is_a_number_is_text_as_in_a_whole_reply(stream: Stream) -> None:
+    response = stream(HALF.replace(b'"par"', b"1.5"), STOP, DONE)
+    assert (response.text, response.notes) == ("1.5", ("content was of type float, not text",))
+
+
 # --- how it ends -----------------------------------------------------------------------------------------------------
 
 
