@@ -7,10 +7,17 @@ from typing import Any, Protocol, runtime_checkable
 
 from agentloop.history.estimate import estimate_tokens
 from agentloop.history.sizes import SizeCache, message_tokens, tool_tokens
-from agentloop.messages import Message
+from agentloop.messages import (
+    AudioPart,
+    FilePart,
+    ImagePart,
+    Message,
+    VendorPart,
+    messages_from,
+)
 from agentloop.model import ToolSpec, Usage
 
-__all__ = ["EstimateCounter", "LearningCounter", "SizingCounter", "TokenCounter", "silent_truncation"]
+__all__ = ["EstimateCounter", "LearningCounter", "SizingCounter", "TokenCounter", "holds_media", "silent_truncation"]
 
 AnyMessage = Message | Mapping[str, Any]
 AnyTool = ToolSpec | Mapping[str, Any]
@@ -44,9 +51,9 @@ class EstimateCounter:
     """The default counter: an estimate that needs no vocabulary and corrects itself.
 
     After `observe` the request that was sent is known exactly, and only what was added to it is estimated. What was
-    added since the report before also shows how far the estimate is off; new messages are sized with that factor, kept
-    per provider and model. A message is sized once and keeps its size, so that what was cut by it stays cut. Dicts are
-    read as by `messages_from`. One counter may serve many runs and threads.
+    added since the report before also shows, unless it holds media, how far the estimate is off; new messages are sized
+    with that factor, kept per provider and model. A message is sized once and keeps its size, so that what was cut by
+    it stays cut. Dicts are read as by `messages_from`. One counter may serve many runs and threads.
     """
 
     FACTOR_RANGE = (0.4, 3.0)
@@ -85,10 +92,11 @@ class EstimateCounter:
         estimated = self.count(messages, tools)
         if silent_truncation(estimated, usage.input_tokens):
             return
-        _, before = self._cache.known(messages, tools)
-        off = (usage.input_tokens - before + self.CAUTION) / max(estimated - before + self.CAUTION, 1)
-        low, high = self.FACTOR_RANGE
-        self._factors[(provider, model)] = min(max(self.factor * off, low), high)
+        start, before = self._cache.known(messages, tools)
+        if not holds_media(messages[start:]):
+            off = (usage.input_tokens - before + self.CAUTION) / max(estimated - before + self.CAUTION, 1)
+            low, high = self.FACTOR_RANGE
+            self._factors[(provider, model)] = min(max(self.factor * off, low), high)
         self._cache.learn(messages, tools, usage.input_tokens)
 
     def _size_message(self, message: Message) -> int:
@@ -98,10 +106,18 @@ class EstimateCounter:
         return round(self.factor * tool_tokens(tool, estimate_tokens))
 
 
+def holds_media(messages: Sequence[AnyMessage]) -> bool:
+    """Whether there are parts whose size is a guess: images, files, sound, a vendor's own."""
+    contents = (message.content for message in messages_from(messages))
+    kinds = (ImagePart, FilePart, AudioPart, VendorPart)
+    return any(isinstance(part, kinds) for parts in contents if isinstance(parts, tuple) for part in parts)
+
+
 def silent_truncation(sent: int, reported: int | None) -> str | None:
     """A warning when the input a server reports is far below the estimate of what was sent, or None.
 
-    Some servers cut a prompt that is too long without a word; the estimate is never off by half of a long prompt.
+    Some servers cut a prompt that is too long without a word; the estimate is never off by half of a long text. Of
+    media (see `holds_media`) it may be: then a warning says nothing.
     """
     if not reported or sent < 1000 or reported * 2 >= sent:
         return None

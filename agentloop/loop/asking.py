@@ -11,7 +11,7 @@ from agentloop.history.ledger import Ledger, ledger
 from agentloop.history.meter import Meter
 from agentloop.history.plan import check_limits, limit_after_overflow, plan_view
 from agentloop.history.summary import SUMMARY_INSTRUCTIONS, accept_summary, summary_request
-from agentloop.history.tokens import EstimateCounter, TokenCounter, silent_truncation
+from agentloop.history.tokens import EstimateCounter, TokenCounter, holds_media, silent_truncation
 from agentloop.loop.actions import Ask
 from agentloop.loop.guard import PrefixGuard
 from agentloop.loop.result import RunEvent, Trimmed, Warned
@@ -152,7 +152,7 @@ class Asking:
         if self._meter is None or not response.usage.input_tokens:
             return
         warning = silent_truncation(self._meter.count(self._view), response.usage.input_tokens)
-        self.notices += [Warned(warning)] if warning else []
+        self.notices += [Warned(warning)] if warning and not holds_media(self._view) else []
         provider, model = response.provider or "", response.model or ""
         self._meter.observe(self._view, response.usage, provider=provider, model=model)
 

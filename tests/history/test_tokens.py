@@ -64,6 +64,12 @@ def test_dicts_count_as_the_messages_they_describe_and_may_be_changed():
     assert counter.count([*asked[:9], UserMessage("number 9")]) > before
 
 
+def test_a_report_about_media_says_nothing_of_how_text_is_counted():
+    counter = EstimateCounter()
+    say(counter, [user(WHAT, ImagePart("https://example.org/a.png"))], 600)
+    assert counter.factor == 1.0
+
+
 def test_an_image_has_one_size_by_url_and_by_data():
     counter = EstimateCounter()
     by_data = counter.count([user(WHAT, ImagePart("data:image/png;base64," + "A" * 3_000_000))])

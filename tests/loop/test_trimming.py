@@ -16,7 +16,7 @@ from agentloop.history.tokens import EstimateCounter
 from agentloop.history.trim import KeepLast, Summarise, TokenBudget
 from agentloop.messages import AssistantMessage, Message, UserMessage
 from agentloop.model import ModelRequest, ModelResponse, Usage
-from agentloop.parts import ToolCall
+from agentloop.parts import ImagePart, TextPart, ToolCall
 from agentloop.testing import ScriptedModel
 
 
@@ -226,6 +226,13 @@ def test_usage_is_learned_and_silent_cuts_are_noticed_also_where_nothing_is_trim
         assert [event.text[:30] for event in events if event.type == "warning"] == [
             "the server counted 80 input tok"[:30]
         ]
+
+
+def test_an_image_that_a_server_counts_cheap_is_no_silent_cut():
+    reply = ModelResponse(AssistantMessage("a cat"), usage=Usage(270, 1, requests=1))
+    shown = UserMessage((TextPart("what?"), ImagePart("https://h/cat.png")))
+    with Agent(ScriptedModel([reply])).stream(shown) as events:
+        assert [event.type for event in events if event.type == "warning"] == []
 
 
 def test_a_cut_that_goes_on_into_the_next_run_is_told_once():
