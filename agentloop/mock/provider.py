@@ -71,6 +71,20 @@ class MockProvider:
         """How many clients are connected now."""
         return self._server.open_connections if self._server else 0
 
+    def wait_idle(self, seconds: float = 10.0) -> bool:
+        """Wait until no client is connected: a server sees a moment later that its client has left. False when there
+        still is one after that time."""
+        loop, server = self._loop, self._server
+        if loop is None or server is None:
+            return True
+        idle = asyncio.run_coroutine_threadsafe(server.idle(), loop)
+        try:
+            idle.result(seconds)
+        except TimeoutError:
+            idle.cancel()
+            return False
+        return True
+
     def release(self) -> None:
         """End the next pause of every answer that is under way, so that it goes on with what it still has to send."""
         if self._loop is not None and self._server is not None:

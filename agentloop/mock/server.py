@@ -77,6 +77,11 @@ class Server:
         for connection in connections.values():
             connection.close()  # those whose task had not begun
 
+    async def idle(self) -> None:
+        """Returns when no client is connected."""
+        while self._connections:
+            await asyncio.wait(self._connections)
+
     def release(self) -> None:
         """End the next pause of every answer that is under way."""
         for connection in self._connections.values():

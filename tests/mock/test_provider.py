@@ -165,6 +165,16 @@ def test_bytes_that_are_no_http_are_a_400() -> None:
         assert _all_of(raw).startswith(b"HTTP/1.1 400")
 
 
+def test_waiting_for_the_clients_to_leave_ends_when_they_have_left() -> None:
+    with MockProvider() as mock, httpx.Client() as client:
+        post(client, mock, HI)
+        assert not mock.wait_idle(0.01)
+        client.close()
+        assert mock.wait_idle()
+        assert mock.open_connections == 0
+    assert mock.wait_idle()
+
+
 def test_stopping_while_clients_connect_leaves_nothing_open() -> None:
     with MockProvider() as mock:
         raws = [_connected(mock) for _ in range(50)]

@@ -87,6 +87,7 @@ def nothing_left(mock: MockProvider) -> Iterator[list[str]]:
     left: list[str] = []
     before = _living()
     yield left
+    mock.wait_idle(30)
     for name, count in (_living() - before).items():
         left.append(f"{count} more {name}")
     if mock.open_connections:
