@@ -38,7 +38,8 @@ class RawSchema:
         try:
             validator = jsonschema_rs.validator_for(schema, retriever=_never_fetch)
         except ValueError as error:
-            raise ConfigError(f"tool {name}: parameters are not a usable JSON Schema: {str(error)[:300]}") from error
+            why = str(error).partition("\n")[0][:300]  # below it the schema is printed again
+            raise ConfigError(f"tool {name}: parameters are not a usable JSON Schema: {why}") from error
         return RawSchema(schema, validator.iter_errors)
 
     def check(self, name: str, arguments: Mapping[str, Any]) -> None:

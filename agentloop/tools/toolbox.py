@@ -30,7 +30,10 @@ class Toolbox:
         self._by_name: dict[str, Tool] = {}
         for tool in tools:
             if not isinstance(tool, Tool):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers may be untyped
-                raise ConfigError(f"an agent's tools are Tool objects, not {tool!r}: wrap functions with tool()")
+                raise ConfigError(
+                    f"an agent's tools are Tool objects, not {tool!r:.80}: wrap functions with tool(), "
+                    "or make a Tool(name, description, parameters, function=...)"
+                )
             if tool.function is None:
                 raise ConfigError(f"tool {tool.name} has no function, so an agent cannot run it: pass function=")
             if tool.is_unbound:
