@@ -133,7 +133,8 @@ class RunStream:
         return self.run.result()
 
     def cancel(self) -> None:
-        """Stop the run where it is; its events end with status "cancelled"."""
+        """Stop the run where it is; its events end with status "cancelled". A sync tool without a timeout is waited
+        for, since it runs in the thread that reads the events."""
         self._cancel.cancel()
 
     def close(self) -> None:
