@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from typing import get_args
 
@@ -13,6 +14,8 @@ import pytest
 
 from agentloop.loop.result import Status
 from agentloop.mock import MockProvider
+from agentloop.tools.policy import ToolRequest
+from agentloop.tools.policy_file import TomlPolicy
 from agentloop.wire.quirks import PRESETS
 
 ROOT = Path(__file__).parent.parent
@@ -36,6 +39,14 @@ def test_every_script_runs(code: str, tmp_path: Path):
             check=False,
         )
     assert (ran.returncode, ran.stderr) == (0, "")
+
+
+def test_the_policy_decides_as_it_says():
+    [text] = [code for language, code in BLOCKS if language == "toml"]
+    policy = TomlPolicy.from_dict(tomllib.loads(text))
+    calls = [("write_file", '{"path":"/etc/hosts"}', "write"), ("write_file", "{}", "write"), ("list", "{}", "read")]
+    said = [str(policy.explain(ToolRequest("c", name, raw, risk=risk))) for name, raw, risk in calls]
+    assert [text.partition(":")[0] for text in said] == ["deny (system files are not for you)", "ask", "allow"]
 
 
 def test_the_first_script_has_twelve_lines():
