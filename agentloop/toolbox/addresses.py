@@ -9,6 +9,7 @@ __all__ = ["why_not"]
 # Addresses that carry an IPv4 address inside, so that they may lead back to one that is refused.
 _CARRIERS = tuple(map(ipaddress.IPv6Network, ("64:ff9b::/96", "64:ff9b:1::/48", "2002::/16", "2001::/32", "::/96")))
 _METADATA = frozenset({"169.254.169.254", "168.63.129.16", "100.100.100.200", "192.0.0.192", "fd00:ec2::254"})
+_KINDS = ("loopback", "link_local", "multicast", "unspecified", "site_local", "private", "reserved")
 
 
 def why_not(address: str) -> str | None:
@@ -24,7 +25,7 @@ def why_not(address: str) -> str | None:
             return f"an IPv6 form of {found.ipv4_mapped}"
         if not found.is_loopback and not found.is_unspecified and any(found in network for network in _CARRIERS):
             return "an IPv6 address that carries an IPv4 address"
-    for word in ("loopback", "link_local", "multicast", "unspecified", "site_local", "private", "reserved"):
-        if getattr(found, f"is_{word}", False):
-            return f"a {word.replace('_', '-')} address"
+    for kind in _KINDS:
+        if getattr(found, f"is_{kind}", False):
+            return f"an address of the kind {kind.replace('_', '-')}"
     return None if found.is_global else "an address that is not public"

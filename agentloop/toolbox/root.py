@@ -4,6 +4,7 @@ so that a path which is swapped for a link while it is walked leads nowhere."""
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import secrets
 import stat
@@ -119,12 +120,13 @@ class Root:
 
 
 def _open(stack: contextlib.ExitStack, name: str, folder: int | None, path: str) -> int:
-    with _told(path):
-        if folder is not None:
-            info = os.stat(name, dir_fd=folder, follow_symlinks=False)
-            if stat.S_ISLNK(info.st_mode):
-                raise ToolError(f"{path} is a link, and links are not followed")
+    try:
         opened = os.open(name, _FOLDER, dir_fd=folder)
+    except OSError as error:  # for a link the system says only that it is no folder
+        info = _state(folder, name) if folder is not None and error.errno == errno.ENOTDIR else None
+        if info is not None and stat.S_ISLNK(info.st_mode):
+            error.errno = errno.ELOOP
+        raise _told_of(path, error) from None
     stack.callback(os.close, opened)
     return opened
 
@@ -157,24 +159,28 @@ def _stamp(info: os.stat_result) -> tuple[int, int, int]:
 
 
 def _read(folder: int, name: str, limit: int) -> bytes:
-    """Looked at before it is opened, since opening a device may already do something, and after, since it may have been
-    swapped between; a pipe does not block."""
-    _check(name, os.stat(name, dir_fd=folder, follow_symlinks=False), limit)
-    with os.fdopen(os.open(name, _READ, dir_fd=folder), "rb") as file:
-        _check(name, os.fstat(file.fileno()), limit)
-        data = file.read(limit + 1)
+    """What counts is what was opened; a link is not, and a pipe does not block. Only a device is looked for before,
+    since opening it may already do something."""
+    mode = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
+    if stat.S_ISCHR(mode) or stat.S_ISBLK(mode):
+        raise ToolError(f"{name} is a device, and is not opened")
+    opened = os.open(name, _READ, dir_fd=folder)
+    try:
+        _check(name, os.fstat(opened), limit)
+        with os.fdopen(opened, "rb", closefd=False) as file:
+            data = file.read(limit + 1)
+    finally:
+        os.close(opened)
     if len(data) > limit:
         raise ToolError(f"{name} grew past {limit} bytes while it was read")
     return data
 
 
 def _check(name: str, info: os.stat_result, limit: int) -> None:
-    if stat.S_ISLNK(info.st_mode):
-        raise ToolError(f"{name} is a link, and links are not followed")
     if stat.S_ISDIR(info.st_mode):
         raise ToolError(f"{name} is a folder: list it")
     if not stat.S_ISREG(info.st_mode):
-        raise ToolError(f"{name} is a pipe, socket or device, and is not opened")
+        raise ToolError(f"{name} is no regular file, and is not read")
     if info.st_size > limit:
         raise ToolError(f"{name} has {info.st_size} bytes; at most {limit} are read")
 
@@ -203,4 +209,10 @@ def _told(path: str) -> Generator[None]:
     except FileExistsError:
         raise
     except OSError as error:
-        raise ToolError(f"{path}: {(error.strerror or 'it cannot be opened').lower()}") from None
+        raise _told_of(path, error) from None
+
+
+def _told_of(path: str, error: OSError) -> ToolError:
+    if error.errno == errno.ELOOP:
+        return ToolError(f"{path} is a link, and links are not followed")
+    return ToolError(f"{path}: {(error.strerror or 'it cannot be opened').lower()}")

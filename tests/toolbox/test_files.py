@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import stat
 import threading
 from collections.abc import Callable
@@ -206,10 +207,16 @@ def test_a_folder_that_is_swapped_for_a_link_again_and_again_never_leads_out(fil
 
 def test_a_pipe_neither_blocks_nor_is_read(files: Any, root: Path):
     os.mkfifo(root / "pipe")
-    assert "pipe, socket or device" in files.refusal("file.read", path="pipe")
+    assert "no regular file" in files.refusal("file.read", path="pipe")
     assert "no regular file" in files.refusal("file.write", path="pipe", content="x")
     assert files.text("file.list", depth=1) == "notes/\npipe  (special file, not opened)"
     assert files.text("file.search", text="x") == "nothing found"
+
+
+def test_a_socket_is_not_read(files: Any, root: Path):
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(root / "s"))
+        assert files.refusal("file.read", path="s").startswith("s: no such device")
 
 
 # --- searching -------------------------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import threading
+import tracemalloc
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -146,6 +147,25 @@ def test_an_address_that_is_not_public_is_refused_before_anything_is_sent(fetchi
     assert site.requests == []
 
 
+@pytest.mark.parametrize(
+    ("address", "reason"),
+    [
+        ("::ffff:8.8.8.8", "an IPv6 form of 8.8.8.8"),
+        ("64:ff9b::808:808", "an IPv6 address that carries an IPv4 address"),
+        ("64:ff9b:1::808:808", "an IPv6 address that carries an IPv4 address"),
+        ("2002:808:808::", "an IPv6 address that carries an IPv4 address"),
+        ("169.254.169.254", "the address of a cloud's metadata service"),
+        ("fe80::1%eth0", "an address of the kind link-local"),
+        ("::1", "an address of the kind loopback"),
+        ("::", "an address of the kind unspecified"),
+        ("10.0.0.1", "an address of the kind private"),
+        ("100.64.0.1", "an address that is not public"),
+    ],
+)
+def test_a_refusal_says_what_the_address_is(address: str, reason: str):
+    assert why_not(address) == reason
+
+
 @pytest.mark.parametrize("address", [PUBLIC, "8.8.8.8", "2606:2800:220:1:248:1893:25c8:1946"])
 def test_a_public_address_is_not(address: str):
     assert why_not(address) is None
@@ -153,7 +173,9 @@ def test_a_public_address_is_not(address: str):
 
 def test_one_address_that_is_not_public_is_enough(fetching: Any):
     site = Site(page(), addresses=[(PUBLIC, "127.0.0.1")])
-    assert "127.0.0.1 is a loopback address" in fetching(site).refusal("web.fetch", url="http://example.com/")
+    assert "127.0.0.1 is an address of the kind loopback" in fetching(site).refusal(
+        "web.fetch", url="http://example.com/"
+    )
 
 
 @pytest.mark.parametrize("host", ["127.1", "2130706433", "0x7f.1", "localhost", "[::1]", "[::ffff:127.0.0.1]"])
@@ -255,6 +277,16 @@ def test_a_page_that_unpacks_to_gigabytes_is_cut_at_the_cap(fetching: Any):
     told = fetching(Site(response), max_bytes=10_000).text("web.fetch", url="http://example.com/")
     assert told.endswith("[cut after 10000 bytes]")
     assert body.taken < 5
+
+
+def test_a_bomb_in_one_piece_is_not_unpacked_in_one_piece(fetching: Any):
+    response, _ = raw([gzip.compress(bytes(30_000_000), 9)], content_encoding="gzip")
+    tool = fetching(Site(response), max_bytes=10_000)
+    tracemalloc.start()
+    tool.text("web.fetch", url="http://example.com/")
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 10_000_000
 
 
 def test_a_page_without_end_is_cut_at_the_cap(fetching: Any):
