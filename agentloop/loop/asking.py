@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from agentloop.errors import AgentLoopError, ConfigError, ContextOverflow
@@ -61,6 +61,7 @@ class Asking:
     def __init__(self, spec: RunSpec, state: RunState) -> None:
         self.spec, self.state = spec, state
         self.tools: tuple[ToolSpec, ...] = ()
+        self.options = spec.options
         self.stream = False
         self.notices: list[RunEvent] = []
         self.need: NeedSummary | None = None
@@ -72,8 +73,12 @@ class Asking:
         self.last_cut: Cut | None = None
         self.guard = PrefixGuard()
 
-    def equip(self, tools: Sequence[ToolSpec], stream: bool, trimming: Trimming | None) -> None:
+    def equip(
+        self, tools: Sequence[ToolSpec], stream: bool, trimming: Trimming | None, headers: Mapping[str, str] | None
+    ) -> None:
         self.tools, self.stream, self._trimming = tuple(tools), stream, trimming
+        if headers:
+            self.options = Options(**{"extra_headers": headers, **self.spec.options})
         counter = trimming.counter if trimming else self._estimates
         self._meter = Meter(counter, instructions=self.spec.instructions, tools=self.tools)
 
@@ -132,7 +137,7 @@ class Asking:
             tools=self.tools,
             tool_choice=self.spec.tool_choice if step == 1 else None,
             instructions=self.spec.instructions,
-            options=self.spec.options,
+            options=self.options,
             stream=self.stream,
             seconds=seconds,
         )

@@ -83,7 +83,8 @@ class Bundle(Generic[M]):
         if isinstance(prompt, RunResult):
             prompt = prompt.run
         run = prompt if isinstance(prompt, Run) else self.start(prompt, messages, None)
-        run.equip(tools=self.toolbox.specs, stream=stream, trimming=self.trimming)
+        headers = self.spec.options.get("extra_headers")
+        run.equip(tools=self.toolbox.specs, stream=stream, trimming=self.trimming, headers=headers)
         events: list[RunEvent] = []
         for call_id, decision in (decisions or {}).items():
             key, decided = run.key_of(call_id), read_decision(decision)

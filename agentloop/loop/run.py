@@ -10,7 +10,7 @@ in another process. A driver is a loop over these two (see `drive.py`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from agentloop.errors import (
     ConfigError,
@@ -71,10 +71,17 @@ class Run:
         self._transition = Transition(spec, state, self._asking)
         self._transition.plan()
 
-    def equip(self, *, tools: Sequence[ToolSpec] = (), stream: bool = False, trimming: Trimming | None = None) -> None:
-        """Say what requests offer, whether replies come in pieces, and how to keep within the context. None of it is
-        saved: whoever drives the run says it first."""
-        self._asking.equip(tools, stream, trimming)
+    def equip(
+        self,
+        *,
+        tools: Sequence[ToolSpec] = (),
+        stream: bool = False,
+        trimming: Trimming | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        """Say what requests offer, whether replies come in pieces, how to keep within the context, and which headers
+        go along (those of the run's own options win). None of it is saved: whoever drives the run says it first."""
+        self._asking.equip(tools, stream, trimming, headers)
         self._transition.plan()
 
     # --- questions --------------------------------------------------------------------------------------------------
@@ -163,7 +170,7 @@ class Run:
         return self.result()
 
     def to_json(self) -> str:
-        """A snapshot that `Run.from_json` reads, in this process or another."""
+        """A snapshot that `Run.from_json` reads, in this process or another. It holds no request headers."""
         return dump(self.id, self.spec, self._state)
 
     @staticmethod

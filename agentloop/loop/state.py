@@ -90,11 +90,13 @@ class RunState:
 
 
 def dump(id: str, spec: RunSpec, state: RunState) -> str:
-    """A snapshot as JSON text. The last response and the clock are left out: they mean nothing elsewhere."""
+    """A snapshot as JSON text. The last response and the clock are left out: they mean nothing elsewhere. So are the
+    headers of the requests: they may hold keys, and the agent that goes on with the run has its own."""
+    options = {name: value for name, value in spec.options.items() if name != "extra_headers"}
     saved = {
         "schema": SCHEMA_VERSION,
         "id": id,
-        "spec": {**asdict(spec), "parallel": sorted(spec.parallel)},
+        "spec": {**asdict(spec), "options": options, "parallel": sorted(spec.parallel)},
         "messages": [message.to_dict() for message in state.messages],
         "open": None if state.open is None else [_call_to_dict(call) for call in state.open.calls],
         "usage": asdict(state.usage),

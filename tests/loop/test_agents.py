@@ -265,6 +265,16 @@ def test_a_run_resumes_in_another_process_from_json():
     assert agent.resume(loaded, {"c1": edit({"a": 5, "b": 5})}).messages[2] == ToolMessage("c1", "10")
 
 
+def test_headers_are_not_saved_with_a_run_and_the_agent_that_goes_on_gives_its_own():
+    keyed = {"extra_headers": {"x-api-key": "sk-secret"}, "max_tokens": 5}
+    model = ScriptedModel([ADD, "3"])
+    agent = Agent(model, tools=[add], policy=lambda call: "ask", request_options=keyed)
+    saved = agent.run("go").run.to_json()
+    assert "sk-secret" not in saved
+    agent.resume(Run.from_json(saved), {"c1": "allow"})
+    assert [request.options for request in model.requests] == [keyed, keyed]
+
+
 def test_a_call_that_is_left_out_keeps_waiting_and_the_others_run():
     calls = [ADD, ToolCall("c2", "add", '{"a":2,"b":2}')]
     agent = Agent(ScriptedModel([calls]), tools=[add], policy=lambda call: "ask")
