@@ -181,7 +181,7 @@ class Transition:
         self.state.checking = False
         if refusal is None:
             return self.end("answered", "")
-        if not isinstance(refusal, str):  # a user's function said it
+        if not isinstance(refusal, str) or not refusal.strip():  # a user's function said it
             raise ConfigError(
                 f"accept returns None, or a text that says what is wrong with the answer, not {refusal!r}"
             )

@@ -353,6 +353,13 @@ def test_a_refused_answer_goes_back_as_a_user_message():
     assert run.messages[-1] == UserMessage("show your work")
 
 
+def test_a_refusal_without_a_text_is_refused_itself():
+    run = start(checks=True)
+    answer(run, reply("42"))
+    with pytest.raises(ConfigError, match="accept returns None, or a text"):
+        run.receive(Checked("x", " "), 0.0)
+
+
 def test_after_two_refused_answers_the_run_stops_and_keeps_the_text():
     run = start(checks=True)
     for _ in range(2):
