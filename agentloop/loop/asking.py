@@ -78,7 +78,8 @@ class Asking:
     ) -> None:
         self.tools, self.stream, self._trimming = tuple(tools), stream, trimming
         if headers:
-            self.options = Options(**{"extra_headers": headers, **self.spec.options})
+            self.options = self.spec.options.copy()
+            self.options.setdefault("extra_headers", headers)
         counter = trimming.counter if trimming else self._estimates
         self._meter = Meter(counter, instructions=self.spec.instructions, tools=self.tools)
 
