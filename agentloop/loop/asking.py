@@ -68,7 +68,7 @@ class Asking:
         self._view = PairedMessages()
         self._trimming: Trimming | None = None
         self._meter: Meter | None = None
-        self._estimates = EstimateCounter()
+        self._plain = _Plain(EstimateCounter())
         self._sent: Send | None = None
         self.last_cut: Cut | None = None
         self.guard = PrefixGuard()
@@ -80,13 +80,15 @@ class Asking:
         if headers:
             self.options = self.spec.options.copy()
             self.options.setdefault("extra_headers", headers)
-        counter = trimming.counter if trimming else self._estimates
-        self._meter = Meter(counter, instructions=self.spec.instructions, tools=self.tools)
+        self._meter = self._new_meter(trimming.counter) if trimming else None
+
+    def _new_meter(self, counter: TokenCounter) -> Meter:
+        return Meter(counter, instructions=self.spec.instructions, tools=self.tools)
 
     def go_on(self, before: Asking) -> None:
         """Take over what the run before knew of the conversation, as far as this one's history begins with its."""
         self.guard.last = before.guard.last
-        self._estimates = before._estimates
+        self._plain = _Plain(before._plain.counter)
         known = tuple(before.state.messages)
         if tuple(self.state.messages[: len(known)]) == known:
             self._sent, self.last_cut = before._sent, before.last_cut
@@ -155,16 +157,20 @@ class Asking:
 
     def learn(self, response: ModelResponse) -> None:
         """Tell the counter what the server counted, and notice a prompt that it cut without a word."""
-        if self._meter is None or not response.usage.input_tokens:
+        if not response.usage.input_tokens:
             return
-        warning = silent_truncation(self._meter.count(self._view), response.usage.input_tokens)
+        sent = self._meter.count(self._view) if self._meter else self._plain.take(self._view, response)
+        warning = silent_truncation(sent, response.usage.input_tokens)
         self.notices += [Warned(warning)] if warning and not holds_media(self._view) else []
-        provider, model = response.provider or "", response.model or ""
-        self._meter.observe(self._view, response.usage, provider=provider, model=model)
+        if self._meter is not None:
+            _observe(self._meter, self._view, response)
 
     def ledger(self) -> Ledger:
         """What the context holds, by the counter (or an estimate, where nothing is trimmed)."""
-        meter = self._meter or Meter(self._estimates, instructions=self.spec.instructions, tools=self.tools)
+        meter = self._meter or self._new_meter(self._plain.counter)
+        if self._plain.report is not None:
+            _observe(meter, *self._plain.report)
+            self._plain.report = None
         return ledger(self._view, meter, last_cut=self.last_cut)
 
     def shrink(self, error: ContextOverflow) -> bool:
@@ -180,3 +186,25 @@ class Asking:
             named_tokens=error.prompt_tokens,
         )
         return self.plan() is None
+
+
+@dataclass(slots=True)
+class _Plain:
+    """What is known of the requests of a run without trimming. They only grow, so a step costs what was added, and the
+    counter learns of the last report when somebody asks it."""
+
+    counter: EstimateCounter
+    sized: int = 0
+    tokens: int = 0
+    report: tuple[PairedMessages, ModelResponse] | None = None
+
+    def take(self, view: PairedMessages, response: ModelResponse) -> int:
+        """The estimate of the messages that were sent."""
+        self.tokens += sum(map(self.counter.size, view[self.sized :]))
+        self.sized = len(view)
+        self.report = (view, response)
+        return self.tokens
+
+
+def _observe(meter: Meter, view: PairedMessages, response: ModelResponse) -> None:
+    meter.observe(view, response.usage, provider=response.provider or "", model=response.model or "")
