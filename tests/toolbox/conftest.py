@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from agentloop.messages import ToolCall, ToolResult
+from agentloop.toolbox.files import file_tools
+from agentloop.toolbox.web import web_tool
 from agentloop.tools.context import ToolContext
 from agentloop.tools.execute import execute
 from agentloop.tools.policy import ToolRequest
 from agentloop.tools.tool import Risk, Tool
 from agentloop.tools.toolbox import Toolbox, prepare
+from tests.toolbox.site import Site
 
 
 class Called:
@@ -45,3 +49,29 @@ class Called:
 @pytest.fixture
 def calling() -> Callable[[Iterable[Tool]], Called]:
     return Called
+
+
+@pytest.fixture
+def fetching(calling: Callable[..., Any]) -> Callable[..., Any]:
+    """fetching(site, hosts=...): the called tool over that site."""
+
+    def made(site: Site, **options: Any) -> Any:
+        return calling([web_tool(transport=site.transport, resolve=site.resolve, **options)])
+
+    return made
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A root beside a folder with a secret."""
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside" / "secret.txt").write_text("SECRET")
+    inside = tmp_path / "root"
+    (inside / "notes").mkdir(parents=True)
+    (inside / "notes" / "a.txt").write_text("one\ntwo\nthree\n")
+    return inside
+
+
+@pytest.fixture
+def files(root: Path, calling: Callable[..., Any]) -> Any:
+    return calling(file_tools(root))

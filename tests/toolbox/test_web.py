@@ -1,78 +1,15 @@
-"""`web.fetch`: which addresses are reached, what is followed, and what is read. No test uses the network."""
+"""`web.fetch`: which addresses are reached, what is followed, and who is asked. No test uses the network."""
 
 from __future__ import annotations
 
-import gzip
-import threading
-import tracemalloc
-import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from http.server import BaseHTTPRequestHandler, HTTPServer
+from collections.abc import Callable
 from typing import Any
 
-import httpx
 import pytest
 
 from agentloop.toolbox.addresses import why_not
 from agentloop.toolbox.web import web_tool
-
-PUBLIC = "93.184.216.34"
-
-
-class Site:
-    """A transport that remembers its requests, and a resolver that remembers what it was asked."""
-
-    def __init__(self, *answers: Any, addresses: Iterable[Sequence[str]] = ()) -> None:
-        self.requests: list[httpx.Request] = []
-        self.asked: list[tuple[str, int]] = []
-        self._answers = list(answers)
-        self._addresses = iter(addresses)
-        self.transport = httpx.MockTransport(self._answer)
-
-    def _answer(self, request: httpx.Request) -> httpx.Response:
-        self.requests.append(request)
-        return self._answers.pop(0)
-
-    def resolve(self, host: str, port: int) -> Sequence[str]:
-        self.asked.append((host, port))
-        return next(self._addresses, (PUBLIC,))
-
-
-class Body(httpx.SyncByteStream):
-    """Raw bytes in pieces, counted as they are taken."""
-
-    def __init__(self, pieces: Iterable[bytes]) -> None:
-        self._pieces = iter(pieces)
-        self.taken = 0
-
-    def __iter__(self) -> Iterator[bytes]:
-        for piece in self._pieces:
-            self.taken += 1
-            yield piece
-
-
-def raw(pieces: Iterable[bytes], **headers: str) -> tuple[httpx.Response, Body]:
-    body = Body(pieces)
-    named = {name.replace("_", "-"): value for name, value in headers.items()}
-    return httpx.Response(200, headers={"content-type": "text/plain", **named}, stream=body), body
-
-
-@pytest.fixture
-def fetching(calling: Callable[..., Any]) -> Callable[..., Any]:
-    """fetching(site, hosts=...): the called tool over that site."""
-
-    def made(site: Site, **options: Any) -> Any:
-        return calling([web_tool(transport=site.transport, resolve=site.resolve, **options)])
-
-    return made
-
-
-def page(text: str = "hi", status: int = 200, kind: str = "text/plain") -> httpx.Response:
-    return httpx.Response(status, headers={"content-type": kind}, stream=Body([text.encode()]))
-
-
-def moved(where: str) -> httpx.Response:
-    return httpx.Response(302, headers={"location": where})
+from tests.toolbox.site import PUBLIC, Site, moved, page
 
 
 def test_a_page_is_text_that_says_where_it_is_from(fetching: Any):
@@ -262,98 +199,6 @@ def test_redirects_do_not_go_on_forever(fetching: Any):
     assert len(site.requests) == 6
 
 
-# --- what is read ----------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(("packing", "pack"), [("gzip", gzip.compress), ("deflate", zlib.compress)])
-def test_a_packed_page_is_unpacked(fetching: Any, packing: str, pack: Callable[[bytes], bytes]):
-    response, _ = raw([pack("grün".encode())], content_encoding=packing)
-    assert fetching(Site(response)).text("web.fetch", url="http://example.com/").endswith("grün")
-
-
-def test_a_page_that_unpacks_to_gigabytes_is_cut_at_the_cap(fetching: Any):
-    bomb = gzip.compress(bytes(100_000_000), 9)
-    response, body = raw([bomb[n : n + 1000] for n in range(0, len(bomb), 1000)], content_encoding="gzip")
-    told = fetching(Site(response), max_bytes=10_000).text("web.fetch", url="http://example.com/")
-    assert told.endswith("[cut after 10000 bytes]")
-    assert body.taken < 5
-
-
-def test_a_bomb_in_one_piece_is_not_unpacked_in_one_piece(fetching: Any):
-    response, _ = raw([gzip.compress(bytes(30_000_000), 9)], content_encoding="gzip")
-    tool = fetching(Site(response), max_bytes=10_000)
-    tracemalloc.start()
-    tool.text("web.fetch", url="http://example.com/")
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert peak < 10_000_000
-
-
-def test_a_page_without_end_is_cut_at_the_cap(fetching: Any):
-    response, body = raw(b"x" * 1000 for _ in iter(int, 1))
-    assert "[cut after 5000 bytes]" in fetching(Site(response), max_bytes=5000).text("web.fetch", url="http://x.com/")
-    assert body.taken < 9
-
-
-def test_packing_that_unpacks_to_nothing_is_cut_too(fetching: Any):
-    response, body = raw((gzip.compress(b"") for _ in iter(int, 1)), content_encoding="gzip")
-    fetching(Site(response), max_bytes=1000).text("web.fetch", url="http://x.com/")
-    assert body.taken < 60
-
-
-@pytest.mark.parametrize("packing", ["br", "zstd", "gzip, gzip", "evil"])
-def test_packing_that_nobody_asked_for_is_refused(fetching: Any, packing: str):
-    response, _ = raw([b"x"], content_encoding=packing)
-    assert "not asked for" in fetching(Site(response)).refusal("web.fetch", url="http://example.com/")
-
-
-def test_bytes_that_drip_end_with_the_time(fetching: Any):
-    ticks = iter(range(1000))
-    response, body = raw(b"x" for _ in iter(int, 1))
-    tool = fetching(Site(response), seconds=9.0, clock=lambda: float(next(ticks)))
-    assert "did not arrive within 9 s" in tool.refusal("web.fetch", url="http://example.com/")
-    assert body.taken < 12
-
-
-@pytest.mark.parametrize("kind", ["image/png", "application/octet-stream", "application/pdf", "video/mp4"])
-def test_what_is_no_text_is_refused_unread(fetching: Any, kind: str):
-    response, body = raw([b"x"], content_type=kind)
-    assert "not text" in fetching(Site(response)).refusal("web.fetch", url="http://example.com/")
-    assert body.taken == 0
-
-
-@pytest.mark.parametrize("kind", ["application/json", "application/ld+json", "text/csv", "image/svg+xml"])
-def test_other_text_is_given_as_it_is(fetching: Any, kind: str):
-    response, _ = raw([b"<a>{}"], content_type=kind)
-    assert fetching(Site(response)).text("web.fetch", url="http://example.com/").endswith("<a>{}")
-
-
-def test_an_error_of_the_site_is_an_error_of_the_call(fetching: Any):
-    refusal = fetching(Site(page("no such page", 404))).refusal("web.fetch", url="http://example.com/x")
-    assert refusal == "http://example.com/x answered with status 404: no such page"
-
-
-@pytest.mark.parametrize("charset", ["latin-1", "nonsense"])
-def test_the_charset_is_that_of_the_page_or_utf_8(fetching: Any, charset: str):
-    response, _ = raw(
-        ["grün".encode("latin-1" if charset == "latin-1" else "utf-8")], content_type=f"text/plain; charset={charset}"
-    )
-    assert fetching(Site(response)).text("web.fetch", url="http://example.com/").endswith("grün")
-
-
-def test_html_nested_without_end_is_read(fetching: Any):
-    site = Site(page("<div>" * 50_000 + "deep", kind="text/html; charset=utf-8"))
-    assert "deep" in fetching(site).text("web.fetch", url="http://example.com/")
-
-
-def test_a_connection_that_fails_is_an_error_of_the_call(calling: Callable[..., Any]):
-    def fail(request: httpx.Request) -> httpx.Response:
-        raise httpx.ConnectError("refused")
-
-    tool = web_tool(transport=httpx.MockTransport(fail), resolve=lambda host, port: (PUBLIC,))
-    assert "could not be read: ConnectError: refused" in calling([tool]).refusal("web.fetch", url="http://example.com/")
-
-
 # --- who is asked ----------------------------------------------------------------------------------------------------
 
 
@@ -378,47 +223,3 @@ def test_only_listed_hosts_are_fetched_from_without_asking(fetching: Any, url: s
 def test_the_tool_says_what_it_is():
     tool = web_tool()
     assert (tool.name, tool.risk, tool.effects) == ("web.fetch", "danger", "idempotent")
-
-
-# --- over a real connection ------------------------------------------------------------------------------------------
-
-
-class Detour(httpx.BaseTransport):
-    """Sends to a server of this machine what was meant for a public address, and changes nothing else."""
-
-    def __init__(self, port: int) -> None:
-        self._inner = httpx.HTTPTransport(trust_env=False)
-        self._port = port
-
-    def handle_request(self, request: httpx.Request) -> httpx.Response:
-        assert request.url.host == PUBLIC
-        request.url = request.url.copy_with(host="127.0.0.1", port=self._port)
-        return self._inner.handle_request(request)
-
-    def close(self) -> None:
-        self._inner.close()
-
-
-class Echo(BaseHTTPRequestHandler):
-    def do_GET(self) -> None:
-        body = gzip.compress(f"{self.headers['Host']} {self.path}".encode())
-        self.send_response(200)
-        self.send_header("Content-Type", "text/plain")
-        self.send_header("Content-Encoding", "gzip")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, format: str, *args: Any) -> None:
-        del format, args
-
-
-def test_a_server_sees_the_name_it_is_asked_under(calling: Callable[..., Any]):
-    with HTTPServer(("127.0.0.1", 0), Echo) as server:
-        thread = threading.Thread(target=server.handle_request)
-        thread.start()
-        detour = Detour(server.server_port)
-        tool = calling([web_tool(transport=detour, resolve=lambda host, port: [PUBLIC])])
-        assert tool.text("web.fetch", url="http://example.com/a?b=c").endswith("example.com /a?b=c")
-        detour.close()
-        thread.join()

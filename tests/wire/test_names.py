@@ -136,8 +136,9 @@ def test_offers_calls_and_the_choice_are_spelled_alike(wire: str):
 @pytest.mark.parametrize("wire", WIRES)
 def test_a_history_is_spelled_anew_when_a_tool_joins_that_would_share_the_name(wire: str):
     sender = WIRES[wire]("m", "p", Quirks())
-    before = names_in(json.loads(sender.encode(ModelRequest(HISTORY, tools=(Tool("db.query"),))).body))
-    both = (Tool("db.query"), Tool("db__query"))
+    query = Tool("db.query")
+    before = names_in(json.loads(sender.encode(ModelRequest(HISTORY, tools=(query,))).body))
+    both = (query, Tool("db__query"))
     after = names_in(json.loads(sender.encode(ModelRequest(HISTORY, tools=both)).body))
     assert before == ["db__query", "db__query"]
     assert sorted(after) == ["db__query", "db__query_82223c7d", "db__query_82223c7d"]
