@@ -10,7 +10,7 @@ import base64
 import json
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, cast
 
@@ -32,7 +32,22 @@ def import_har(path: str | os.PathLike[str], *, secrets: Iterable[str] = ()) -> 
         entries = data["log"]["entries"]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ConfigError(f"{path}: is not a HAR file: {error!r}") from error
-    return Cassette(scrub((_from_har(as_dict(entry)) for entry in as_list(entries)), secrets))
+    return Cassette(scrub(_each(path, entries, _from_har), secrets))
+
+
+def _each(
+    path: str | os.PathLike[str], entries: Any, read: Callable[[Mapping[str, Any]], Exchange]
+) -> Iterator[Exchange]:
+    """The exchanges of a list of entries; ConfigError names the first that cannot be read."""
+    if not isinstance(entries, list):
+        raise ConfigError(f"{path}: has no list of exchanges")
+    for number, entry in enumerate(cast("list[Any]", entries), start=1):
+        try:
+            yield read(as_dict(entry))
+        except KeyError as error:
+            raise ConfigError(f"{path}: exchange {number} has no {error.args[0]!r}") from error
+        except ValueError as error:
+            raise ConfigError(f"{path}: exchange {number} cannot be read: {error}") from error
 
 
 def _from_har(entry: Mapping[str, Any]) -> Exchange:
@@ -69,7 +84,7 @@ def import_vcr(path: str | os.PathLike[str], *, secrets: Iterable[str] = ()) -> 
         interactions = data["interactions"]
     except (OSError, yaml.YAMLError, KeyError, TypeError) as error:
         raise ConfigError(f"{path}: is not a vcrpy cassette: {error}") from error
-    return Cassette(scrub((_from_vcr(as_dict(item)) for item in as_list(interactions)), secrets))
+    return Cassette(scrub(_each(path, interactions, _from_vcr), secrets))
 
 
 def _from_vcr(interaction: Mapping[str, Any]) -> Exchange:

@@ -96,3 +96,18 @@ def test_another_file_is_refused(tmp_path: Path, text: str) -> None:
         import_vcr(tmp_path / "x")
     with pytest.raises(ConfigError, match="does not begin with a status line"):
         import_curl(tmp_path / "x", tmp_path / "x", url=URL)
+
+
+@pytest.mark.parametrize(
+    ("entries", "told"),
+    [
+        (5, "has no list of exchanges"),
+        ([{}], "exchange 1 has no 'method'"),
+        ([{"request": {"method": "GET"}}], "exchange 1 has no 'ur[il]'"),
+    ],
+)
+def test_an_entry_that_cannot_be_read_is_named(tmp_path: Path, entries: object, told: str) -> None:
+    (tmp_path / "x").write_text(json.dumps({"log": {"entries": entries}, "interactions": entries}))
+    for read in (import_har, import_vcr):
+        with pytest.raises(ConfigError, match=told):
+            read(tmp_path / "x")
