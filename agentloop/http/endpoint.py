@@ -123,6 +123,9 @@ def open_endpoint(
     key = read_key(api_key)
     extra = {header: check_header(header, value) for header, value in (extra_headers or {}).items()}
     no_key = key is None and not any(is_sensitive(header) for header in extra)
+    missing = _missing_key(url, row) if no_key else None
+    if missing and api_key is not None:  # given and empty, as os.environ.get(name, "") has it
+        raise ConfigError(missing)
     dialect = _open_wire(wire or row.wire, model, name, row) if isinstance(wire, str | None) else wire
     dialect = _with_protocol(dialect, tool_protocol or row.tool_protocol)
     bare = url.copy_with(username=None, password=None)
@@ -130,7 +133,7 @@ def open_endpoint(
         provider=name,
         model=model,
         base_url=redact_url(base_url),
-        missing_key=_missing_key(url, row) if no_key else None,
+        missing_key=missing,
         url=bare.copy_with(path=_joined(bare.path.rstrip("/"), dialect.path)),
         wire=dialect,
         headers=_headers(bare, _auth_headers(url, key, row), dialect.headers, extra),

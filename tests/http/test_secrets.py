@@ -52,10 +52,16 @@ def test_without_a_key_no_authorization_is_sent(given: str | None) -> None:
 
 def test_a_provider_that_needs_a_key_says_so_before_anything_is_sent() -> None:
     with (
-        Client("https://api.deepseek.com", model="m", api_key="") as client,
+        Client("https://api.deepseek.com", model="m") as client,
         pytest.raises(ConfigError, match="DEEPSEEK_API_KEY"),
     ):
         client.respond("hi")
+
+
+@pytest.mark.parametrize("given", ["", " \n"])
+def test_an_empty_key_is_refused_at_once_where_one_is_needed(given: str) -> None:
+    with pytest.raises(ConfigError, match="DEEPSEEK_API_KEY"):
+        Client("https://api.deepseek.com", model="m", api_key=given, transport=Answers())
 
 
 def test_a_transport_of_ones_own_needs_no_key() -> None:
