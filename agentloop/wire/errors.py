@@ -102,6 +102,7 @@ class _Told:
     type: str | None
     number: int | None  # an HTTP status that the body names in digits
     text: str
+    context: tuple[int | None, int | None] = (None, None)  # llama.cpp: the size of the context, and of the prompt
 
 
 def status_error(
@@ -136,7 +137,9 @@ def status_error(
     }
     overflow = find_overflow(told.message, told.code, told.type) if status not in (401, 402, 403, 429) else None
     if overflow is not None:
-        fields |= {"limit": overflow.limit, "prompt_tokens": overflow.prompt_tokens}
+        limit, prompt_tokens = told.context
+        fields["limit"] = limit if overflow.limit is None else overflow.limit
+        fields["prompt_tokens"] = prompt_tokens if overflow.prompt_tokens is None else overflow.prompt_tokens
     kind = ContextOverflow if overflow is not None else _class_of(told, status, wait)
     fields["retryable"] = _retryable(kind, told, kept)
     return kind(_sentence(kind, told, status, wait), **fields)
@@ -195,6 +198,7 @@ def _read(body: Any) -> _Told:
         type=None if kind == "error" else kind,
         number=number if number is not None and 400 <= number < 600 else None,
         text=text,
+        context=(as_int(fields.get("n_ctx")), as_int(fields.get("n_prompt_tokens"))),
     )
 
 

@@ -176,6 +176,15 @@ def test_a_prompt_that_is_too_long_is_recognised_by_its_code(code: str) -> None:
     assert type(status_error({"error": {"message": "no", "code": code}}, status=400)) is ContextOverflow
 
 
+def test_numbers_beside_the_words_count_where_the_words_name_none() -> None:
+    body = {
+        "error": {"type": "exceed_context_size_error", "message": "too long", "n_prompt_tokens": 9030, "n_ctx": 4096}
+    }
+    error = status_error(body, status=400)
+    assert isinstance(error, ContextOverflow)
+    assert (error.limit, error.prompt_tokens) == (4096, 9030)
+
+
 def test_a_type_names_the_overflow_too() -> None:
     body = {"error": {"code": 400, "message": "no", "type": "exceed_context_size_error"}}
     assert type(status_error(body, status=400)) is ContextOverflow
