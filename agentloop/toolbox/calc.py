@@ -85,10 +85,10 @@ def _bounded(value: Any) -> _Number:
 
 def _power(base: _Number, exponent: _Number) -> _Number:
     """Refused before it is worked out: 9**9**9 would take hours."""
-    if isinstance(base, int) and isinstance(exponent, int) and abs(base) > 1:
-        bits = base.bit_length() * abs(exponent)
+    if isinstance(base, int) and isinstance(exponent, int) and exponent > 0:
+        bits = (base.bit_length() - 1) * exponent
         if bits > _MOST_BITS:
-            raise ToolError(f"this power has about {bits} bits; at most {_MOST_BITS} are worked out")
+            raise ToolError(f"this power has more than {bits} bits; at most {_MOST_BITS} are worked out")
     return base**exponent
 
 

@@ -31,6 +31,9 @@ from agentloop.toolbox.clock import time_tool
         ("gcd(12, 18)", "6"),
         (" 1_000 ", "1000"),
         ("2**-1", "0.5"),
+        ("2**-99999999999", "0"),
+        ("2**4000 // 2**3998", "4"),
+        ("(-1)**99999999999", "-1"),
     ],
 )
 def test_an_expression_is_worked_out(expression: str, value: str):
@@ -40,9 +43,9 @@ def test_an_expression_is_worked_out(expression: str, value: str):
 @pytest.mark.parametrize(
     ("expression", "why"),
     [
-        ("9**9**9", "about"),
-        ("2**99999999999", "about"),
-        ("-2**4097", "about"),
+        ("9**9**9", "more than"),
+        ("2**99999999999", "more than"),
+        ("-2**4097", "more than"),
         ("factorial(100000)", "from 0 to 400"),
         ("factorial(-1)", "from 0 to 400"),
         ("comb(10**9, 5*10**8)", "from 0 to 4096"),
