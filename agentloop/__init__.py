@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from agentloop.errors import AgentLoopError, ToolError
     from agentloop.http.async_client import AsyncClient
     from agentloop.http.client import Client
+    from agentloop.http.fallback import AsyncFallback, Fallback
     from agentloop.http.retry import RetryPolicy
     from agentloop.http.timeouts import Timeouts
     from agentloop.loop.limits import Limits
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from agentloop.tools.policy import allow, deny, edit
     from agentloop.tools.tool import Tool, tool
     from agentloop.wire.convert import convert
+    from agentloop.wire.quirks import Quirks
 
 _WHERE = {
     "Agent": "agent",
@@ -36,12 +38,15 @@ _WHERE = {
     "AssistantMessage": "messages",
     "AsyncAgent": "agent",
     "AsyncClient": "http.async_client",
+    "AsyncFallback": "http.fallback",
     "Client": "http.client",
+    "Fallback": "http.fallback",
     "FilePart": "parts",
     "ImagePart": "parts",
     "Limits": "loop.limits",
     "ModelRequest": "model",
     "ModelResponse": "model",
+    "Quirks": "wire.quirks",
     "RetryPolicy": "http.retry",
     "Run": "loop.run",
     "RunResult": "loop.result",
@@ -71,12 +76,15 @@ __all__ = [
     "AssistantMessage",
     "AsyncAgent",
     "AsyncClient",
+    "AsyncFallback",
     "Client",
+    "Fallback",
     "FilePart",
     "ImagePart",
     "Limits",
     "ModelRequest",
     "ModelResponse",
+    "Quirks",
     "RetryPolicy",
     "Run",
     "RunResult",

@@ -6,6 +6,7 @@ import base64
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from importlib.util import find_spec
 from typing import Literal, TypedDict
 
@@ -110,8 +111,11 @@ def open_endpoint(
     trust_env: bool = True,
     max_connections: int = 100,
     clock: Clock = SystemClock(),  # noqa: B008 # has no state
+    **unknown: object,
 ) -> Endpoint:
     """Check all that can be checked before a request is sent. Raises ConfigError."""
+    if unknown:
+        raise ConfigError(_no_setting(*unknown))
     url = _base(base_url)
     row = _quirks(url, provider, quirks, wire)
     name = provider or (row.name if row.name != "custom" else url.host)
@@ -152,6 +156,12 @@ def _check_patience(retry: object, timeouts: object) -> None:
         raise ConfigError(f"retry={retry!r}: write retry=RetryPolicy(attempts=3), or None for a single try")
     if not isinstance(timeouts, Timeouts):
         raise ConfigError(f"timeouts={timeouts!r}: write for example timeouts=Timeouts(total=60, idle=30)")
+
+
+def _no_setting(name: str, *_: str) -> str:
+    known = ClientSettings.__annotations__
+    near = get_close_matches(name, known, n=1)
+    return f"a client has no setting {name}; " + (f"did you mean {near[0]}?" if near else f"it has {', '.join(known)}")
 
 
 def check_header(name: str, value: str) -> str:
