@@ -13,6 +13,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any
 
 from agentloop.errors import ConfigError
@@ -47,20 +48,7 @@ class Names:
     @staticmethod
     def of(tools: Iterable[ToolSpec | Mapping[str, Any]]) -> Names:
         """Raises ConfigError for a name without a letter or digit."""
-        own = [tool_name(tool) for tool in tools if not isinstance(tool, Mapping) or _is_named(tool)]
-        odd = [name for name in own if not _LEGAL.fullmatch(name)]
-        if not odd:
-            return _AS_THEY_ARE
-        for name in odd:
-            if not any(letter.isalnum() for letter in name):
-                raise ConfigError(f"tool name {name!r}: a name needs at least one letter or digit")
-        plain = {name: _spelled(name) for name in odd}
-        taken = [*(name for name in own if name not in plain), *plain.values()]
-        spellings = {
-            name: spelling if taken.count(spelling) == 1 else _with_hash(spelling, name)
-            for name, spelling in plain.items()
-        }
-        return Names(spellings, {spelling: name for name, spelling in spellings.items()})
+        return _told_apart(tuple(map(_own_name, tools)))
 
     @property
     def exceptions(self) -> frozenset[tuple[str, str]]:
@@ -148,8 +136,27 @@ class _Renaming:
         return events
 
 
-def _is_named(tool: Mapping[str, Any]) -> bool:
-    return bool(tool_name(tool)) or "function" in tool
+def _own_name(tool: ToolSpec | Mapping[str, Any]) -> str | None:
+    """None for a tool that only a vendor knows by its type: it needs no name."""
+    if not isinstance(tool, Mapping):
+        return tool.name
+    return tool_name(tool) or ("" if "function" in tool else None)
+
+
+@lru_cache(maxsize=64)  # the same tools are offered in each request of an agent
+def _told_apart(own: tuple[str | None, ...]) -> Names:
+    odd = [name for name in own if name is not None and not _LEGAL.fullmatch(name)]
+    if not odd:
+        return _AS_THEY_ARE
+    for name in odd:
+        if not any(letter.isalnum() for letter in name):
+            raise ConfigError(f"tool name {name!r}: a name needs at least one letter or digit")
+    plain = {name: _spelled(name) for name in odd}
+    taken = [*(name for name in own if name not in plain), *plain.values()]
+    spellings = {
+        name: spelling if taken.count(spelling) == 1 else _with_hash(spelling, name) for name, spelling in plain.items()
+    }
+    return Names(spellings, {spelling: name for name, spelling in spellings.items()})
 
 
 def _spelled(name: str) -> str:
