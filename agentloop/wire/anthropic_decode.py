@@ -6,16 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from agentloop.messages import AssistantMessage, Message
+from agentloop.messages import Message
 from agentloop.model import FinishReason, ModelResponse, Usage
 from agentloop.parts import Part, ReasoningPart, TextPart, ToolCall, VendorPart
-from agentloop.repairs import Repair
 from agentloop.shapes import as_dict, as_int, as_list, as_text
 from agentloop.wire.carry import call_tag
-from agentloop.wire.chat_decode import argument_text, excerpt
-from agentloop.wire.codec import as_json
+from agentloop.wire.codec import argument_text
 from agentloop.wire.origin import Origin
-from agentloop.wire.turns import read_turn
+from agentloop.wire.turns import read_cut, read_turn
 
 __all__ = ["MessageReader"]
 
@@ -48,57 +46,26 @@ class MessageReader:
         """
         self._check(body)
         notes: list[str] = []
-        word = body.get("stop_reason")
-        finish = _finish(word, notes)
+        finish, word = _finish(body.get("stop_reason"), notes)
         parts = self._parts(body, arguments or {}, notes)
         if finish == "length" and parts and _is_cut_thinking(parts[-1]):
             del parts[-1]  # without its signature it would be refused
         message, repairs = read_turn(parts, history, whole=finish not in ("length", "content_filter"))
         notes += _verdict(as_dict(body.get("stop_details")))
-        return self._response(body, message, finish, word, notes, repairs)
+        return self.origin.response(body, message, _usage(body), notes, repairs, finish=finish, word=word)
 
     def cut(self, body: dict[str, Any], arguments: Mapping[int, str]) -> ModelResponse:
         """What can be read of a reply that was not finished. Its calls, which may be cut, stay in `raw`."""
         notes: list[str] = []
-        parts = self._parts(body, arguments, notes)
-        if calls := sum(isinstance(part, ToolCall) for part in parts):
-            notes.append(f"{calls} tool calls of an unfinished reply were left out")
-        readable = [part for part in parts if isinstance(part, (TextPart, ReasoningPart))]
-        message, _ = read_turn(readable, (), whole=False)
-        return self._response(body, message, None, None, notes, [])
+        message = read_cut(self._parts(body, arguments, notes), notes)
+        return self.origin.response(body, message, _usage(body), notes)
 
     def _check(self, body: dict[str, Any]) -> None:
         if body.get("error") or body.get("type") == "error":
             raise self.origin.status_error(body)
         if isinstance(body.get("content"), list):
             return
-        if as_text(body.get("message")) or body.get("detail"):  # a gateway's own form of an error
-            raise self.origin.status_error(body)
-        shown = excerpt(as_json(body).encode("utf-8", "replace"))
-        raise self.origin.protocol_error("the response has no content", body=shown, retryable=True)
-
-    def _response(
-        self,
-        body: dict[str, Any],
-        message: AssistantMessage,
-        finish: FinishReason | None,
-        word: Any,
-        notes: list[str],
-        repairs: list[Repair],
-    ) -> ModelResponse:
-        return ModelResponse(
-            message=message,
-            finish_reason=finish,
-            raw_finish_reason=None if word is None else str(word),
-            usage=_usage(as_dict(body.get("usage"))),
-            id=as_text(body.get("id")),
-            model=as_text(body.get("model")),
-            provider=self.origin.provider,
-            request_id=as_text(body.get("request_id")),
-            raw=body,
-            notes=tuple(dict.fromkeys(notes)),
-            repairs=tuple(repairs),
-        )
+        raise self.origin.no_reply(body, "content")
 
     def _parts(self, body: dict[str, Any], arguments: Mapping[int, str], notes: list[str]) -> list[Part]:
         parts: list[Part] = []
@@ -135,13 +102,14 @@ class MessageReader:
         return ToolCall(as_text(block.get("id")) or "", as_text(block.get("name")) or "", text, extra, vendor)
 
 
-def _finish(word: Any, notes: list[str]) -> FinishReason | None:
+def _finish(word: Any, notes: list[str]) -> tuple[FinishReason | None, str | None]:
     if word is None or word == "":
-        return None
-    if (finish := _STOP_REASONS.get(str(word))) is None:
-        notes.append(f"stop reason {str(word)[:50]!r} was read as other")
-        return "other"
-    return finish
+        return None, word
+    word = str(word)
+    if (finish := _STOP_REASONS.get(word)) is None:
+        notes.append(f"stop reason {word[:50]!r} was read as other")
+        return "other", word
+    return finish, word
 
 
 def _verdict(details: dict[str, Any]) -> list[str]:
@@ -155,8 +123,9 @@ def _is_cut_thinking(part: Part) -> bool:
     return block.get("type") == "thinking" and not block.get("signature")
 
 
-def _usage(usage: dict[str, Any]) -> Usage:
+def _usage(body: dict[str, Any]) -> Usage:
     """`input_tokens` leaves out what the cache read and wrote; ours is the whole prompt."""
+    usage = as_dict(body.get("usage"))
     fresh, output = as_int(usage.get("input_tokens")), as_int(usage.get("output_tokens"))
     read, written = as_int(usage.get("cache_read_input_tokens")), as_int(usage.get("cache_creation_input_tokens"))
     return Usage(

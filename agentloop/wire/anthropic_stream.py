@@ -10,8 +10,8 @@ from agentloop.messages import Message
 from agentloop.model import ModelEvent, ModelResponse, ReasoningDelta, TextDelta, ToolCallDelta
 from agentloop.shapes import as_dict, as_text
 from agentloop.wire.anthropic_decode import MessageReader
-from agentloop.wire.chat_decode import argument_text
-from agentloop.wire.codec import loads
+from agentloop.wire.codec import argument_text, loads
+from agentloop.wire.event_stream import typed_event
 
 __all__ = ["MessageJoiner"]
 
@@ -59,7 +59,10 @@ class MessageJoiner:
         self._calls = 0
         self._stopped = False  # a stop reason was given
 
-    def take(self, event: dict[str, Any], events: list[ModelEvent]) -> ModelResponse | None:
+    def take(self, name: str, data: bytes, events: list[ModelEvent]) -> ModelResponse | None:
+        event = typed_event(name, data, self._reader.origin)
+        if event is None:
+            return None
         kind = event["type"]
         if kind == "content_block_delta":
             self._extend(event, events)
@@ -77,6 +80,9 @@ class MessageJoiner:
                 raise self._reader.origin.interrupted("without a stop reason")
             return self._reader.read(self._body(), history=self._history, arguments=self._arguments())
         return None  # ping, the end of a block, and whatever may be added to the wire
+
+    def end(self, events: list[ModelEvent]) -> ModelResponse:
+        raise self._reader.origin.interrupted("without its last event")
 
     def partial(self) -> ModelResponse | None:
         if not self._message and not self._blocks:

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, Literal, cast
+from typing import Literal
 
-from agentloop.messages import AssistantMessage
-from agentloop.model import ModelRequest, ModelResponse, Usage
-from agentloop.shapes import as_dict, as_list, as_text
+from agentloop.model import ModelRequest, ModelResponse
+from agentloop.shapes import as_dict, as_list
 from agentloop.wire.chat_decode import ReplyReader
 from agentloop.wire.chat_encode import RequestEncoder
-from agentloop.wire.chat_stream import ChatAssembler
+from agentloop.wire.chat_stream import ChunkJoiner
 from agentloop.wire.codec import loads
 from agentloop.wire.dialect import Assembler, Encoded
+from agentloop.wire.event_stream import EventAssembler
 from agentloop.wire.names import Names, tool_name
+from agentloop.wire.origin import Origin
 from agentloop.wire.quirks import Quirks
 
 __all__ = ["ChatWire"]
@@ -28,41 +29,33 @@ class ChatWire:
     headers: Mapping[str, str] = MappingProxyType({})
 
     def __init__(self, model: str, provider: str, quirks: Quirks) -> None:
+        self._origin = Origin(provider, model)
         self._encoder = RequestEncoder(model, provider, quirks)
-        self._reader = ReplyReader(model, provider, quirks)
+        self._reader = ReplyReader(self._origin, quirks)
 
     def encode(self, request: ModelRequest) -> Encoded:
         return self._encoder.encode(request)
 
     def decode(self, body: bytes, request: ModelRequest) -> ModelResponse:
-        return Names.of(request.tools).read(self._reader.decode(body, history=request.messages))
+        return Names.of(request.tools).read(self._read(body, request))
 
     def assembler(self, request: ModelRequest) -> Assembler:
         names = Names.of(request.tools)
         offered = tuple(names.to_wire(tool_name(tool)) for tool in request.tools)
-        return names.follow(ChatAssembler(self._reader, history=request.messages, tools=offered))
+        joiner = ChunkJoiner(self._reader, history=request.messages, tools=offered)
+        return names.follow(EventAssembler(joiner, self._origin, lambda body: self._read(body, request)))
+
+    def _read(self, body: bytes, request: ModelRequest) -> ModelResponse:
+        return self._reader.read(self._origin.object_of(body), history=request.messages)
 
     def filtered(self, body: bytes) -> ModelResponse | None:
         """Azure answers a blocked prompt with code `content_filter`, some gateways with a completion."""
         try:
-            value = loads(body)
+            reply = as_dict(loads(body))
         except ValueError:
             return None
-        if not isinstance(value, dict):
-            return None
-        reply = cast("dict[str, Any]", value)
         error = as_dict(reply.get("error"))
         if as_list(reply.get("choices")) and not error:
             response = self._reader.read(reply, history=())
             return response if response.finish_reason == "content_filter" or response.refusal else None
-        if "content_filter" not in (error.get("code"), error.get("type")):
-            return None
-        return ModelResponse(
-            message=AssistantMessage(None),
-            finish_reason="content_filter",
-            raw_finish_reason="content_filter",
-            usage=Usage(requests=1, complete=False),
-            provider=self._reader.provider,
-            raw=reply,
-            notes=(as_text(error.get("message")) or "the provider's content filter refused the prompt",),
-        )
+        return self._origin.blocked(reply) if "content_filter" in (error.get("code"), error.get("type")) else None

@@ -15,7 +15,7 @@ from typing import Any
 from agentloop.arguments import read_arguments
 from agentloop.model import ToolCallDelta
 from agentloop.shapes import as_dict
-from agentloop.wire.chat_decode import argument_text
+from agentloop.wire.codec import argument_text
 
 __all__ = ["CallAssembler"]
 

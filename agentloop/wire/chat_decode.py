@@ -8,23 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any
 
 from agentloop.arguments import read_arguments
-from agentloop.errors import ProtocolError, ServerError, StatusError
+from agentloop.errors import ServerError
 from agentloop.messages import AssistantMessage, Message
 from agentloop.model import FinishReason, ModelResponse, Usage
 from agentloop.parts import Part, ReasoningPart, RefusalPart, TextPart, ToolCall, VendorPart
 from agentloop.repairs import Repair
 from agentloop.shapes import as_dict, as_int, as_list, as_text
 from agentloop.wire.chat_content import content_parts, merged_content, reasoning_parts
-from agentloop.wire.codec import as_json, loads
-from agentloop.wire.errors import status_error
+from agentloop.wire.codec import argument_text, as_json
+from agentloop.wire.origin import Origin, excerpt
 from agentloop.wire.quirks import Quirks
 from agentloop.wire.think import ThinkSplitter
 from agentloop.wire.turns import settled
 
-__all__ = ["ReplyReader", "argument_text", "excerpt", "found_error"]
+__all__ = ["ReplyReader", "found_error"]
 
 _FINISH_REASONS: dict[str, FinishReason] = {
     "stop": "stop",
@@ -43,11 +43,6 @@ _FINISH_REASONS: dict[str, FinishReason] = {
 _KNOWN_CALL_KEYS = frozenset({"id", "index", "type", "function"})
 
 
-def excerpt(data: bytes) -> str:
-    """The start of a body, on one line, for an error."""
-    return " ".join(data[:300].decode("utf-8", "replace").split())[:200]
-
-
 def found_error(body: dict[str, Any]) -> Any:
     """The error that a body with status 200 stands for, or None. A null or empty `error` is none."""
     if body.get("error"):
@@ -58,13 +53,6 @@ def found_error(body: dict[str, Any]) -> Any:
         return body
     groq = as_dict(body.get("x_groq"))
     return groq if groq.get("error") else None
-
-
-def argument_text(value: Any) -> str:
-    """Arguments as the string they should have been: some servers send the object itself, or null."""
-    if isinstance(value, str):
-        return value
-    return "" if value is None else as_json(value)
 
 
 @dataclass(slots=True)
@@ -81,40 +69,27 @@ class _Reply:
 class ReplyReader:
     """Reads the replies of one model of one provider."""
 
-    model: str
-    provider: str
+    origin: Origin
     quirks: Quirks
-
-    def decode(self, data: bytes, *, history: Sequence[Message]) -> ModelResponse:
-        """A reply to `history` from the bytes of its body. Call ids that are missing are made from the turns so far."""
-        if not data.strip():
-            raise self.protocol_error("the response body is empty; the server gave up or is overloaded", retryable=True)
-        try:
-            body = loads(data)
-        except ValueError:
-            raise self.protocol_error("the response is not JSON", body=excerpt(data)) from None
-        if not isinstance(body, dict):
-            raise self.protocol_error("the response is JSON, but no object", body=excerpt(data))
-        return self.read(cast("dict[str, Any]", body), history=history)
 
     def read(self, body: dict[str, Any], *, history: Sequence[Message], notes: tuple[str, ...] = ()) -> ModelResponse:
         """A reply from its JSON body. Raises StatusError for an error in it, ServerError with the partial reply when
         the finish reason says that the model failed, and ProtocolError when there is no choice."""
         if (error := found_error(body)) is not None:
-            raise self.status_error(error)
+            raise self.origin.status_error(error)
         choices = [choice for choice in map(as_dict, as_list(body.get("choices"))) if choice]
         if not choices:
             told = excerpt(as_json(body).encode("utf-8", "replace"))
-            raise self.protocol_error("the response has no choices", body=told, retryable=True)
+            raise self.origin.protocol_error("the response has no choices", body=told, retryable=True)
         if choices[0].get("error"):
-            raise self.status_error(choices[0], partial=self.cut(body, notes=notes))
+            raise self.origin.status_error(choices[0], partial=self.cut(body, notes=notes))
         response = self._response(body, choices[0], history, list(notes))
         if response.finish_reason == "error":
             raise ServerError(
                 f"the model failed while it answered (finish reason {response.raw_finish_reason})",
                 code=response.raw_finish_reason,
-                provider=self.provider,
-                model=self.model,
+                provider=self.origin.provider,
+                model=self.origin.model,
                 partial=self.cut(body, notes=notes),
             )
         return response
@@ -129,19 +104,6 @@ class ReplyReader:
         bare = {key: value for key, value in message.items() if key not in ("tool_calls", "function_call")}
         return self._response(body, {**choice, "message": bare}, (), told)
 
-    def protocol_error(self, message: str, *, body: str = "", retryable: bool | None = None) -> ProtocolError:
-        where = f"{message}: {body}" if body else message
-        return ProtocolError(where, body=body, provider=self.provider, model=self.model, retryable=retryable)
-
-    def status_error(self, body: Any, *, partial: ModelResponse | None = None) -> StatusError:
-        """The error for an error body inside a 200."""
-        try:
-            error = status_error(body, status=200, provider=self.provider, model=self.model)
-        except RecursionError:
-            raise self.protocol_error("the server sent an error that is nested too deeply") from None
-        error.partial = partial
-        return error
-
     # --- one choice --------------------------------------------------------------------------------------------------
 
     def _response(
@@ -149,26 +111,16 @@ class ReplyReader:
     ) -> ModelResponse:
         reply = _Reply(notes=notes)
         finish, word = _finish(choice.get("finish_reason"), reply)
-        message = as_dict(choice.get("message"))
-        reply.parts += reasoning_parts(message, self.provider)
-        reply.parts += self._split_thinking(content_parts(message.get("content"), self.provider, reply.notes))
-        if refusal := as_text(message.get("refusal")):
+        said = as_dict(choice.get("message"))
+        reply.parts += reasoning_parts(said, self.origin.provider)
+        reply.parts += self._split_thinking(content_parts(said.get("content"), self.origin.provider, reply.notes))
+        if refusal := as_text(said.get("refusal")):
             reply.parts.append(RefusalPart(refusal))
-        if audio := as_text(as_dict(message.get("audio")).get("id")):
-            reply.parts.append(VendorPart("chat", self.provider, {"audio": {"id": audio}}))
-        self._read_calls(message, reply, history, whole=finish not in ("length", "content_filter"))
-        return ModelResponse(
-            message=AssistantMessage(merged_content(reply.parts), reply.calls),
-            finish_reason=finish,
-            raw_finish_reason=word,
-            usage=_usage(body),
-            id=as_text(body.get("id")),
-            model=as_text(body.get("model")),
-            provider=self.provider,
-            raw=body,
-            notes=tuple(dict.fromkeys(reply.notes)),
-            repairs=tuple(reply.repairs),
-        )
+        if audio := as_text(as_dict(said.get("audio")).get("id")):
+            reply.parts.append(VendorPart("chat", self.origin.provider, {"audio": {"id": audio}}))
+        self._read_calls(said, reply, history, whole=finish not in ("length", "content_filter"))
+        message = AssistantMessage(merged_content(reply.parts), reply.calls)
+        return self.origin.response(body, message, _usage(body), reply.notes, reply.repairs, finish=finish, word=word)
 
     def _split_thinking(self, parts: list[Part]) -> list[Part]:
         """Split a `<think>` block off the first text, if this provider writes any."""
@@ -210,7 +162,7 @@ class ReplyReader:
         if arguments is not None and not isinstance(arguments, str):
             reply.notes.append("arguments came as an object, not as a string")
         call_id = "" if call_id is None else str(call_id)
-        vendor = self.provider if extra else None
+        vendor = self.origin.provider if extra else None
         return ToolCall(call_id, name, argument_text(arguments), extra, vendor)
 
 

@@ -9,7 +9,7 @@ import orjson
 
 from agentloop.errors import ConfigError
 
-__all__ = ["as_json", "dumps", "loads"]
+__all__ = ["argument_text", "as_json", "dumps", "loads"]
 
 _READER = json.JSONDecoder(strict=False, parse_constant=lambda _: None)
 _WRITER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
@@ -50,3 +50,10 @@ def as_json(value: Any) -> str:
         return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     except RecursionError:
         return "(nested too deeply)"
+
+
+def argument_text(value: Any) -> str:
+    """Arguments as the string they should have been: some servers send the object itself, or null."""
+    if isinstance(value, str):
+        return value
+    return "" if value is None else as_json(value)

@@ -1,31 +1,35 @@
-"""A streamed reply of a wire whose events name their type: Responses and Anthropic Messages.
+"""A streamed reply, from the bytes of its body to events: what all wires have in common.
 
-Both end in a terminal event. A body that ends without it was cut, whatever had arrived.
+The terminal event ends a reply. A body that ends without it was cut, whatever had arrived, unless the wire's joiner
+knows better.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, Protocol, cast
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Protocol
 
 from agentloop.errors import ModelError, ProtocolError
 from agentloop.model import ModelEvent, ModelResponse, ResponseDone
-from agentloop.wire.chat_decode import excerpt
 from agentloop.wire.codec import loads
-from agentloop.wire.origin import Origin
-from agentloop.wire.sse import SSEDecoder
+from agentloop.wire.origin import Origin, excerpt
+from agentloop.wire.sse import DEFAULT_LIMIT, SSEDecoder
 
-__all__ = ["EventAssembler", "Joiner"]
+__all__ = ["EventAssembler", "Joiner", "check_object", "says_done", "typed_event"]
 
 
 class Joiner(Protocol):
-    """Puts one reply together from its events. Each has a text as its `type`."""
+    """Puts one reply together from the events of its stream. All but `partial` may raise a ModelError."""
 
-    def take(self, event: dict[str, Any], events: list[ModelEvent]) -> ModelResponse | None:
+    def take(self, name: str, data: bytes, events: list[ModelEvent]) -> ModelResponse | None:
         """One event of the stream: what a caller may see of it is added to `events`; the terminal one gives the whole.
 
         Raises StatusError when the event says that the reply failed.
         """
+        ...
+
+    def end(self, events: list[ModelEvent]) -> ModelResponse:
+        """The body ended after some events, none of them terminal. Raises StreamInterrupted when that means a cut."""
         ...
 
     def partial(self) -> ModelResponse | None:
@@ -44,16 +48,16 @@ class EventAssembler:
         self._decode = decode
         self._sse = SSEDecoder()
         self._unread: list[bytes] | None = []  # the body until its first event: it may turn out to be no stream
+        self._unread_size = 0
 
     def feed(self, chunk: bytes) -> Sequence[ModelEvent]:
         if self.finished:
             return ()
         events: list[ModelEvent] = []
         try:
+            self._take(self._sse.feed(chunk), events)
             if self._unread is not None:
-                self._unread.append(chunk)
-            for name, data in self._sse.feed(chunk):
-                self._take(name, data, events)
+                self._keep_unread(self._unread, chunk)
         except ModelError as error:
             raise self._told(error) from None
         return events
@@ -65,7 +69,7 @@ class EventAssembler:
         try:
             self._read_tail(events)
             if not self.finished:
-                self._end_without_terminal_event(events)
+                self._finish(self._joiner.end(events) if self._unread is None else self._read_as_whole(), events)
         except ModelError as error:
             raise self._told(error) from None
         return events
@@ -73,59 +77,79 @@ class EventAssembler:
     def partial(self) -> ModelResponse | None:
         return self._joiner.partial()
 
-    def _take(self, name: str, data: bytes, events: list[ModelEvent]) -> None:
-        if self.finished:
-            return
-        self._unread = None
-        event: dict[str, Any]  # if it is one; `cast` would cost a call for each event
-        try:
-            event = loads(data)
-        except ValueError:
-            self._take_what_is_no_json(name, data)
-            return
-        if type(event) is not dict or name == "error" or event.get("type") == "error" or event.get("error"):
-            self._refuse(name, event)
-        if type(event.get("type")) is not str:  # some servers give the type as the event's name only
-            event = {**event, "type": name}
-        response = self._joiner.take(event, events)
-        if response is not None:
-            self.finished = True
-            events.append(ResponseDone(response))
-        elif events:
-            self.content_seen = True
+    def _take(self, taken: Iterable[tuple[str, bytes]], events: list[ModelEvent]) -> None:
+        for name, data in taken:
+            self._unread = None
+            response = self._joiner.take(name, data, events)
+            if response is not None:
+                self._finish(response, events)
+                return
+            if events:
+                self.content_seen = True
 
-    def _take_what_is_no_json(self, name: str, data: bytes) -> None:
-        if name == "error":
-            raise self._origin.status_error(data)
-        if (text := data.strip()) and not text.startswith(b"[DONE]"):  # which gateways add, and which says nothing here
-            raise self._origin.protocol_error("an event of the stream is not JSON", body=excerpt(data))
+    def _finish(self, response: ModelResponse, events: list[ModelEvent]) -> None:
+        self.finished = True
+        events.append(ResponseDone(response))
 
-    def _refuse(self, name: str, event: Any) -> None:
-        if name == "error" or isinstance(event, dict):
-            raise self._origin.status_error(cast("Any", event))
-        body = excerpt(str(event).encode("utf-8", "replace"))
-        raise self._origin.protocol_error("an event of the stream is JSON, but no object", body=body)
+    def _keep_unread(self, unread: list[bytes], chunk: bytes) -> None:
+        unread.append(chunk)
+        self._unread_size += len(chunk)
+        if self._unread_size > DEFAULT_LIMIT:
+            raise self._origin.protocol_error("the response is no event stream", body=excerpt(unread[0]))
 
     def _read_tail(self, events: list[ModelEvent]) -> None:
         """A last event whose blank line is missing counts if it is whole."""
         try:
-            for name, data in self._sse.end():
-                self._take(name, data, events)
+            self._take(self._sse.end(), events)
         except ProtocolError:
             raise self._origin.interrupted("in the middle of an event") from None
 
-    def _end_without_terminal_event(self, events: list[ModelEvent]) -> None:
-        if self._unread is None:
-            raise self._origin.interrupted("without its last event")
-        body = b"".join(self._unread)
+    def _read_as_whole(self) -> ModelResponse:
+        """A body without a single event: nothing but comments, or no stream at all."""
+        body = b"".join(self._unread or ())
         if all(line.startswith(b":") for line in body.splitlines() if line.strip()):
             raise self._origin.interrupted("before its first event")
-        response = self._decode(body)
-        self.finished = True
-        events.append(ResponseDone(response))
+        return self._decode(body)
 
     def _told(self, error: ModelError) -> ModelError:
         error.provider = error.provider or self._origin.provider
         error.model = error.model or self._origin.model
         error.partial = error.partial or self.partial()
         return error
+
+
+def says_done(name: str, data: bytes, origin: Origin) -> bool:
+    """Whether an event that is no JSON is `[DONE]`; blank ones say nothing. Raises StatusError for an error's text, and
+    ProtocolError for any other."""
+    text = data.strip()
+    if name == "error":
+        raise origin.status_error(data)
+    if text and not text.startswith(b"[DONE]"):
+        raise origin.protocol_error("an event of the stream is not JSON", body=excerpt(data))
+    return bool(text)
+
+
+def check_object(name: str, event: Any, origin: Origin) -> None:
+    """Raises StatusError for an event that is named an error, and ProtocolError for one that is no JSON object."""
+    if name == "error":
+        raise origin.status_error(event)
+    if not isinstance(event, dict):
+        body = excerpt(str(event).encode("utf-8", "replace"))
+        raise origin.protocol_error("an event of the stream is JSON, but no object", body=body)
+
+
+def typed_event(name: str, data: bytes, origin: Origin) -> dict[str, Any] | None:
+    """An event with a text as its `type`, as Responses and Anthropic Messages have them; None for one that says
+    nothing. Raises StatusError for an error, and ProtocolError for what is no JSON object."""
+    event: dict[str, Any]  # if it is one; `cast` would cost a call for each event
+    try:
+        event = loads(data)
+    except ValueError:
+        says_done(name, data, origin)  # gateways add it, and it says nothing here
+        return None
+    if type(event) is not dict or name == "error" or event.get("type") == "error" or event.get("error"):
+        check_object(name, event, origin)
+        raise origin.status_error(event)
+    if type(event.get("type")) is not str:  # some servers give the type as the event's name only
+        return {**event, "type": name}
+    return event

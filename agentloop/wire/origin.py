@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
 from agentloop.errors import ProtocolError, StatusError, StreamInterrupted
 from agentloop.messages import AssistantMessage
-from agentloop.model import ModelResponse, Usage
+from agentloop.model import FinishReason, ModelResponse, Usage
+from agentloop.repairs import Repair
 from agentloop.shapes import as_dict, as_text
-from agentloop.wire.chat_decode import excerpt
-from agentloop.wire.codec import loads
+from agentloop.wire.codec import as_json, loads
 from agentloop.wire.errors import status_error
 
-__all__ = ["Origin"]
+__all__ = ["Origin", "excerpt"]
 
 _FILTERED_WORDING = r"content (?:management|filtering) policy"  # Azure; Anthropic
+
+
+def excerpt(data: bytes) -> str:
+    """The start of a body, on one line, for an error."""
+    return " ".join(data[:300].decode("utf-8", "replace").split())[:200]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +62,38 @@ class Origin:
         error.partial = partial
         return error
 
+    def no_reply(self, body: dict[str, Any], missing: str) -> StatusError | ProtocolError:
+        """The error for a body without what makes it a reply: some gateways have a form of their own for errors."""
+        if as_text(body.get("message")) or body.get("detail"):
+            return self.status_error(body)
+        shown = excerpt(as_json(body).encode("utf-8", "replace"))
+        return self.protocol_error(f"the response has no {missing}", body=shown, retryable=True)
+
+    def response(
+        self,
+        body: dict[str, Any],
+        message: AssistantMessage,
+        usage: Usage,
+        notes: Sequence[str],
+        repairs: Sequence[Repair] = (),
+        *,
+        finish: FinishReason | None = None,
+        word: str | None = None,
+    ) -> ModelResponse:
+        """What a wire has read in `body`, with what every wire has at the same place. Each note is kept once."""
+        return ModelResponse(
+            message=message,
+            finish_reason=finish,
+            raw_finish_reason=word,
+            usage=usage,
+            id=as_text(body.get("id")),
+            model=as_text(body.get("model")),
+            provider=self.provider,
+            raw=body,
+            notes=tuple(dict.fromkeys(notes)),
+            repairs=tuple(repairs),
+        )
+
     def filtered(self, body: bytes) -> ModelResponse | None:
         """The reply that an HTTP 400 stands for, when its error is the verdict of a content filter."""
         try:
@@ -65,14 +103,17 @@ class Origin:
         error = as_dict(value.get("error"))
         message = as_text(error.get("message")) or ""
         named = "content_filter" in (error.get("code"), error.get("type"))
-        if not named and not re.search(_FILTERED_WORDING, message, re.IGNORECASE):
-            return None
+        return self.blocked(value) if named or re.search(_FILTERED_WORDING, message, re.IGNORECASE) else None
+
+    def blocked(self, body: dict[str, Any]) -> ModelResponse:
+        """The reply to a prompt that a content filter refused with the error in `body`."""
+        message = as_text(as_dict(body.get("error")).get("message"))
         return ModelResponse(
             message=AssistantMessage(None),
             finish_reason="content_filter",
             raw_finish_reason="content_filter",
             usage=Usage(requests=1, complete=False),
             provider=self.provider,
-            raw=value,
+            raw=body,
             notes=(message or "the provider's content filter refused the prompt",),
         )

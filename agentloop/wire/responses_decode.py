@@ -6,16 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from agentloop.messages import AssistantMessage
 from agentloop.model import FinishReason, ModelRequest, ModelResponse, Usage
 from agentloop.parts import Part, ReasoningPart, RefusalPart, TextPart, ToolCall, VendorPart
-from agentloop.repairs import Repair
 from agentloop.shapes import as_dict, as_int, as_list, as_text
 from agentloop.wire.carry import call_tag, reasoning_text
-from agentloop.wire.chat_decode import argument_text, excerpt
-from agentloop.wire.codec import as_json
+from agentloop.wire.codec import argument_text
 from agentloop.wire.origin import Origin
-from agentloop.wire.turns import read_turn
+from agentloop.wire.turns import read_cut, read_turn
 
 __all__ = ["ResponseReader"]
 
@@ -47,17 +44,13 @@ class ResponseReader:
             finish = "length"
         whole = finish not in ("length", "content_filter")
         message, repairs = read_turn(parts, request.messages, whole=whole)
-        return self._response(body, message, finish, word, notes, repairs)
+        return self.origin.response(body, message, _usage(body), notes, repairs, finish=finish, word=word)
 
     def cut(self, body: dict[str, Any]) -> ModelResponse:
         """What can be read of a reply that was not finished. Its calls, which may be cut, stay in `raw`."""
         notes: list[str] = []
-        parts = self._parts(body, notes)
-        if calls := sum(isinstance(part, ToolCall) for part in parts):
-            notes.append(f"{calls} tool calls of an unfinished reply were left out")
-        readable = [part for part in parts if isinstance(part, (TextPart, ReasoningPart, RefusalPart))]
-        message, _ = read_turn(readable, (), whole=False)
-        return self._response(body, message, None, None, notes, [])
+        message = read_cut(self._parts(body, notes), notes)
+        return self.origin.response(body, message, _usage(body), notes)
 
     def _check(self, body: dict[str, Any]) -> None:
         output = body.get("output")
@@ -66,32 +59,7 @@ class ResponseReader:
             raise self.origin.status_error(told, partial=self.cut(body) if isinstance(output, list) else None)
         if isinstance(output, list):
             return
-        if as_text(body.get("message")) or body.get("detail"):  # a gateway's own form of an error
-            raise self.origin.status_error(body)
-        shown = excerpt(as_json(body).encode("utf-8", "replace"))
-        raise self.origin.protocol_error("the response has no output", body=shown, retryable=True)
-
-    def _response(
-        self,
-        body: dict[str, Any],
-        message: AssistantMessage,
-        finish: FinishReason | None,
-        word: str | None,
-        notes: list[str],
-        repairs: list[Repair],
-    ) -> ModelResponse:
-        return ModelResponse(
-            message=message,
-            finish_reason=finish,
-            raw_finish_reason=word,
-            usage=_usage(as_dict(body.get("usage"))),
-            id=as_text(body.get("id")),
-            model=as_text(body.get("model")),
-            provider=self.origin.provider,
-            raw=body,
-            notes=tuple(dict.fromkeys(notes)),
-            repairs=tuple(repairs),
-        )
+        raise self.origin.no_reply(body, "output")
 
     # --- items -------------------------------------------------------------------------------------------------------
 
@@ -162,7 +130,8 @@ def _fills(body: dict[str, Any], bound: int | None) -> bool:
     return bound is not None and written is not None and written >= bound
 
 
-def _usage(usage: dict[str, Any]) -> Usage:
+def _usage(body: dict[str, Any]) -> Usage:
+    usage = as_dict(body.get("usage"))
     read, written = as_dict(usage.get("input_tokens_details")), as_dict(usage.get("output_tokens_details"))
     prompt, completion = as_int(usage.get("input_tokens")), as_int(usage.get("output_tokens"))
     return Usage(

@@ -20,6 +20,7 @@ from agentloop.model import (
     ToolCallDelta,
 )
 from agentloop.shapes import as_dict, as_text
+from agentloop.wire.event_stream import typed_event
 from agentloop.wire.responses_decode import ResponseReader
 
 __all__ = ["ItemJoiner"]
@@ -71,7 +72,10 @@ class ItemJoiner:
         self._places: dict[int | str, _Item] = {}  # by output_index and by item id
         self._calls = 0
 
-    def take(self, event: dict[str, Any], events: list[ModelEvent]) -> ModelResponse | None:
+    def take(self, name: str, data: bytes, events: list[ModelEvent]) -> ModelResponse | None:
+        event = typed_event(name, data, self._reader.origin)
+        if event is None:
+            return None
         kind: str = event["type"]
         if kind == "response.output_text.delta":
             if text := self._add(event, "output_text"):
@@ -91,6 +95,9 @@ class ItemJoiner:
         elif response := as_dict(event.get("response")):  # created, queued, in progress
             self._response |= response
         return None
+
+    def end(self, events: list[ModelEvent]) -> ModelResponse:
+        raise self._reader.origin.interrupted("without its last event")
 
     def partial(self) -> ModelResponse | None:
         return self._reader.cut(self._body()) if self._response or self._items else None

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from agentloop.arguments import read_arguments
 from agentloop.callids import settle_ids
 from agentloop.messages import AssistantMessage, Message
-from agentloop.parts import Part, TextPart, ToolCall
+from agentloop.parts import Part, ReasoningPart, RefusalPart, TextPart, ToolCall
 from agentloop.repairs import Repair
 
-__all__ = ["read_turn", "settled"]
+__all__ = ["read_cut", "read_turn", "settled"]
 
 
 def settled(calls: Sequence[ToolCall], history: Sequence[Message]) -> tuple[tuple[ToolCall, ...], tuple[Repair, ...]]:
@@ -41,6 +41,14 @@ def read_turn(
     if all(isinstance(part, ToolCall) for part in parts[first:]):
         return AssistantMessage(_content(parts[:first]), own), repairs
     return AssistantMessage(tuple(_placed(parts, list(own))), own), repairs
+
+
+def read_cut(parts: Sequence[Part], notes: list[str]) -> AssistantMessage:
+    """The message of a reply that was not finished. Its calls, which may be cut, are left out, with a note."""
+    if calls := sum(isinstance(part, ToolCall) for part in parts):
+        notes.append(f"{calls} tool calls of an unfinished reply were left out")
+    readable = [part for part in parts if isinstance(part, (TextPart, ReasoningPart, RefusalPart))]
+    return AssistantMessage(_content(readable))
 
 
 def _content(parts: Sequence[Part]) -> str | tuple[Part, ...] | None:
