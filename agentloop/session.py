@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from agentloop.agent import Decisions, Prompt
 from agentloop.errors import SessionError
-from agentloop.history.ledger import Ledger
 from agentloop.loop.result import RunResult
 from agentloop.loop.run import Run
 from agentloop.messages import Message, messages_from
 from agentloop.pairing import repair
+
+if TYPE_CHECKING:
+    from agentloop.history.contents import Ledger
 
 __all__ = ["Runner", "Session"]
 

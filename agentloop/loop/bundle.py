@@ -6,14 +6,12 @@ import hmac
 import secrets
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from agentloop.errors import ConfigError
 from agentloop.loop.actions import Decided
-from agentloop.loop.asking import Trimming
 from agentloop.loop.bindings import Bindings
 from agentloop.loop.limits import Limits
-from agentloop.loop.reader import reader_tool
 from agentloop.loop.result import RunEvent, RunResult
 from agentloop.loop.run import Run
 from agentloop.loop.settings import AgentSettings, Decisions, History, Prompt
@@ -23,6 +21,11 @@ from agentloop.model import Options
 from agentloop.parts import Part
 from agentloop.tools.policy import Decision, Deny, Edit, read_decision
 from agentloop.tools.toolbox import Toolbox
+
+if TYPE_CHECKING:
+    from agentloop.history.answers import Policy as TrimPolicy
+    from agentloop.loop.trimming import Trimming
+    from agentloop.tools.tool import Tool
 
 __all__ = ["Bundle"]
 
@@ -35,8 +38,7 @@ class Bundle(Generic[M]):
     def __init__(self, model: M, settings: AgentSettings) -> None:
         _check(model, settings)
         trim = settings.get("trim")
-        reader = reader_tool(trim)
-        self.toolbox = Toolbox((*(settings.get("tools") or ()), *([reader] if reader else [])))
+        self.toolbox = Toolbox((*(settings.get("tools") or ()), *_reader(trim)))
         self.spec = RunSpec(
             instructions=settings.get("instructions"),
             limits=settings.get("limits") or Limits(),
@@ -63,9 +65,7 @@ class Bundle(Generic[M]):
             on_progress=settings.get("on_progress"),
             clock=settings.get("clock", time.monotonic),
         )
-        self.trimming = Trimming.of(
-            trim, settings.get("context_limit"), settings.get("reserve", 0), settings.get("counter")
-        )
+        self.trimming = _trimming(settings)
         self.approval_key = settings.get("approval_key")
 
     def start(self, prompt: Prompt, messages: History, after: Run | None) -> Run:
@@ -101,6 +101,26 @@ class Bundle(Generic[M]):
         if not hmac.compare_digest(wanted, decision.digest or ""):
             how = "is not signed with the approval key, or " if self.approval_key else ""
             raise ConfigError(f"the approval of {call_id} {how}is for another call than the one that waits: ask again")
+
+
+def _trimming(settings: AgentSettings) -> Trimming | None:
+    if not settings.keys() & {"trim", "context_limit", "reserve", "counter"}:
+        return None
+    from agentloop.loop.trimming import Trimming  # loads history/, which an agent that does not trim can do without
+
+    return Trimming.of(
+        settings.get("trim"), settings.get("context_limit"), settings.get("reserve", 0), settings.get("counter")
+    )
+
+
+def _reader(trim: TrimPolicy | None) -> Sequence[Tool]:
+    """The tool that reads in full what the policy shortens, if there is one."""
+    if trim is None:
+        return ()
+    from agentloop.loop.reader import reader_tool
+
+    reader = reader_tool(trim)
+    return (reader,) if reader else ()
 
 
 def _content(prompt: str | Sequence[Part]) -> str | tuple[Part, ...]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from agentloop.history.prefix import moved_path
 from agentloop.model import ModelRequest, ToolSpec
 
 __all__ = ["PrefixGuard"]
@@ -25,6 +24,8 @@ class PrefixGuard:
         kept = request.messages[: len(last.messages)] == last.messages
         if kept and request.instructions == last.instructions and request.tools == last.tools:
             return None
+        from agentloop.history.prefix import moved_path
+
         return moved_path(_body(last), _body(request))
 
 

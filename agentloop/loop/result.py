@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 from agentloop.errors import AgentLoopError, RunError
-from agentloop.history.answers import Cut
 from agentloop.messages import Message, ToolCall, ToolResult
 from agentloop.model import ModelEvent, ModelResponse, Repair, Usage
 
 if TYPE_CHECKING:
+    from agentloop.history.answers import Cut
     from agentloop.loop.run import Run
 
 __all__ = [

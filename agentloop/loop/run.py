@@ -11,34 +11,22 @@ in another process. A driver is a loop over these two (see `drive.py`).
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
-from agentloop.errors import (
-    ConfigError,
-)
-from agentloop.history.ledger import Ledger
-from agentloop.loop.actions import (
-    Action,
-    Cancelled,
-    Check,
-    Decide,
-    Finished,
-    Outcome,
-    Stop,
-)
-from agentloop.loop.asking import Asking, Trimming
-from agentloop.loop.result import (
-    LateResult,
-    Repaired,
-    RunEvent,
-    RunResult,
-    Status,
-)
+from agentloop.errors import ConfigError
+from agentloop.loop.actions import Action, Cancelled, Check, Decide, Finished, Outcome, Stop
+from agentloop.loop.asking import Asking
+from agentloop.loop.result import LateResult, Repaired, RunEvent, RunResult, Status
 from agentloop.loop.state import RunSpec, RunState, dump, load
 from agentloop.loop.transition import Transition
 from agentloop.messages import Message, ToolCall
 from agentloop.model import ModelRequest, ToolSpec
 from agentloop.pairing import PairedMessages, repair
 from agentloop.tools.approval import approval_digest
+
+if TYPE_CHECKING:
+    from agentloop.history.contents import Ledger
+    from agentloop.loop.trimming import Trimming
 
 __all__ = ["Run", "RunSpec"]
 

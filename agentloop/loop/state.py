@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from agentloop import errors
 from agentloop.errors import AgentLoopError, HistoryError
-from agentloop.history.summary import Summary
 from agentloop.loop.limits import Limits
 from agentloop.loop.repeats import Repeats
 from agentloop.loop.result import Status
@@ -19,6 +18,9 @@ from agentloop.model import ModelResponse, Options, ToolChoice, Usage
 from agentloop.parts import part_from_dict, part_to_dict, tool_call_from_dict, tool_call_to_dict
 from agentloop.repairs import Repair
 from agentloop.shapes import as_dict, as_list
+
+if TYPE_CHECKING:
+    from agentloop.history.summary import Summary
 
 __all__ = ["SCHEMA_VERSION", "RunSpec", "RunState", "dump", "load"]
 
@@ -147,7 +149,7 @@ def _state_from(saved: Mapping[str, Any]) -> RunState:
         usage=Usage(**saved["usage"]),
         repairs=tuple(Repair(**repair) for repair in saved["repairs"]),
         repeats=Repeats(**saved["repeats"]),
-        summary=None if saved["summary"] is None else Summary(**saved["summary"]),
+        summary=_summary_from(saved["summary"]),
         summary_failed=saved["summary_failed"],
         context_limit=saved["context_limit"],
         halting=_error_from_dict(saved["halting"]),
@@ -160,6 +162,14 @@ def _state_from(saved: Mapping[str, Any]) -> RunState:
         status=saved["status"],
         elapsed=saved["elapsed"],
     )
+
+
+def _summary_from(saved: Mapping[str, Any] | None) -> Summary | None:
+    if saved is None:
+        return None
+    from agentloop.history.summary import Summary
+
+    return Summary(**saved)
 
 
 def _call_to_dict(call: OpenCall) -> dict[str, Any]:
