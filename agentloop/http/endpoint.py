@@ -198,7 +198,8 @@ def _quirks(url: httpx.URL, provider: str | None, quirks: Quirks | str | None, w
         return PRESETS[provider]
     hosted = [row for row in PRESETS.values() if row.base_url and httpx.URL(row.base_url).host == url.host]
     if url.host == "localhost" or not hosted:
-        return Quirks(auth="x-api-key") if _family(wire) == "anthropic" else Quirks()
+        # The original refuses thinking without a signature, and so may whoever speaks for it.
+        return Quirks(auth="x-api-key", reasoning="never") if _family(wire) == "anthropic" else Quirks()
     return next((row for row in hosted if row.wire == _family(wire)), hosted[0])
 
 

@@ -39,8 +39,8 @@ class Quirks:
 
     Only on the Responses wire:
 
-    - `stores`: the server keeps replies unless it is told not to, so requests say `store: false` and ask for encrypted
-      reasoning, which goes back in its place.
+    - `stores`: the server keeps replies unless it is told not to, as the API has it, so requests say `store: false` and
+      ask for encrypted reasoning, which goes back in its place. False for servers that keep nothing.
     - `tells_cuts`: a reply that hit its bound says so. Otherwise one that is as long as the bound counts as cut.
     - `calls_together`: the calls of a turn come last, since an item between two calls would split the turn.
 
@@ -78,7 +78,7 @@ class Quirks:
     tool_protocol: Literal["native", "text"] = "native"
     single_system: bool = False
     alternate_roles: bool = False
-    stores: bool = False
+    stores: bool = True
     tells_cuts: bool = True
     calls_together: bool = False
     anthropic_version: str = "2023-06-01"
@@ -111,7 +111,6 @@ _ROWS = (
         system_role="developer",
         reasoning="never",
         strict_schema=True,
-        stores=True,
         evidence="documented",
     ),
     Quirks(
@@ -137,7 +136,6 @@ _ROWS = (
         max_tokens_field="max_completion_tokens",
         reasoning="never",
         strict_schema=True,
-        stores=True,
         evidence="documented",
     ),
     Quirks(
@@ -227,7 +225,6 @@ _ROWS = (
         system_role="developer",
         reasoning="never",  # in clear; encrypted items go back whole
         strict_schema=True,
-        stores=True,
         evidence="documented",
     ),
     Quirks(
@@ -239,12 +236,14 @@ _ROWS = (
         model_env="DEEPSEEK_MODEL",
         default_model="deepseek-flash",
         reasoning="when_tools_offered",
+        stores=False,
         calls_together=True,
         evidence="documented",
     ),
     Quirks(
         name="llama.cpp-responses",
         wire="responses",
+        stores=False,
         tells_cuts=False,  # the status is always "completed"
         base_url="http://localhost:8080/v1",
         base_url_env="LLAMA_CPP_BASE_URL",

@@ -1,5 +1,6 @@
 """Which wire a client speaks, where it sends, and as whom."""
 
+import json
 from typing import Any
 
 import httpx
@@ -8,7 +9,9 @@ import pytest
 from agentloop import Client, RetryPolicy
 from agentloop.errors import ConfigError, RateLimited, ServerError
 from agentloop.http.environment import from_environment
+from agentloop.messages import AssistantMessage, ToolMessage, UserMessage
 from agentloop.model import AttemptFailed, TextDelta
+from agentloop.parts import ReasoningPart, ToolCall
 from agentloop.wire.quirks import PRESETS, Quirks
 
 OVERLOADED = b'event: error\ndata: {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}\n\n'
@@ -69,6 +72,17 @@ def test_the_version_header_can_be_set() -> None:
 def test_a_known_host_with_several_wires_gives_the_row_of_the_wire() -> None:
     with Client("https://api.deepseek.com", model="m", api_key="sk-key-0123", wire="responses") as client:
         assert client.provider == "deepseek-responses"
+
+
+def test_an_unknown_server_of_messages_gets_no_thinking_without_a_signature() -> None:
+    turn = AssistantMessage((ReasoningPart("hm"),), (ToolCall("c1", "f"),))
+    with Client("https://llm.example.org", model="m", wire="anthropic") as client:
+        body = json.loads(client.build_request([UserMessage("hi"), turn, ToolMessage("c1", "1")]).content)
+    assert [block["type"] for block in body["messages"][1]["content"]] == ["tool_use"]
+
+
+def test_an_unknown_server_of_responses_is_told_to_store_nothing() -> None:
+    assert json.loads(request_of("https://llm.example.org/v1", wire="responses").content)["store"] is False
 
 
 def test_an_unknown_wire_names_those_there_are() -> None:

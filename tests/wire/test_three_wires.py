@@ -28,7 +28,7 @@ from agentloop.wire.responses import ResponsesWire
 RECORDINGS = Path(__file__).parent.parent / "recordings" / "llama-server"
 TABLE: dict[str, dict[str, Any]] = json.loads(Path(__file__).with_name("three_bodies.json").read_bytes())
 NAMES = ["chat", "responses", "anthropic"]
-ROW = Quirks(reasoning="never", default_max_tokens=1000)
+ROW = Quirks(reasoning="never", default_max_tokens=1000, stores=False)
 WIRES: dict[str, Any] = {
     "chat": ChatWire("m", "p", Quirks()),
     "responses": ResponsesWire("m", "p", ROW),
