@@ -102,6 +102,7 @@ class _Told:
     type: str | None
     number: int | None  # an HTTP status that the body names in digits
     text: str
+    request_id: str | None = None
     context: tuple[int | None, int | None] = (None, None)  # llama.cpp: the size of the context, and of the prompt
 
 
@@ -133,7 +134,7 @@ def status_error(
         "retry_after": wait,
         "provider": provider,
         "model": model,
-        "request_id": request_id(kept) or as_text(as_dict(body).get("request_id")),
+        "request_id": request_id(kept) or told.request_id,
     }
     overflow = find_overflow(told.message, told.code, told.type) if status not in (401, 402, 403, 429) else None
     if overflow is not None:
@@ -198,6 +199,7 @@ def _read(body: Any) -> _Told:
         type=None if kind == "error" else kind,
         number=number if number is not None and 400 <= number < 600 else None,
         text=text,
+        request_id=as_text(outer.get("request_id")),
         context=(as_int(fields.get("n_ctx")), as_int(fields.get("n_prompt_tokens"))),
     )
 

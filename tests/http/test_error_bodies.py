@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -213,8 +214,10 @@ def test_ids_and_limits_are_kept_and_account_headers_are_not() -> None:
     assert sorted(found.headers) == ["openai-processing-ms", "x-ratelimit-remaining-tokens", "x-request-id"]
 
 
-def test_the_request_id_of_the_body_serves_when_no_header_has_one() -> None:
-    assert status_error({"error": {"message": "m"}, "request_id": "req_1"}, status=400).request_id == "req_1"
+@pytest.mark.parametrize("read", [lambda body: body, lambda body: json.dumps(body).encode()])
+def test_the_request_id_of_the_body_serves_when_no_header_has_one(read: Callable[[Any], Any]) -> None:
+    body = {"error": {"message": "m"}, "request_id": "req_1"}
+    assert status_error(read(body), status=400).request_id == "req_1"
 
 
 @pytest.mark.parametrize(
