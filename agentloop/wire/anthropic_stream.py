@@ -55,7 +55,8 @@ class MessageJoiner:
         self._history = history
         self._message: dict[str, Any] = {}
         self._usage: dict[str, Any] = {}
-        self._blocks: dict[int, _Block] = {}
+        self._blocks: list[_Block] = []
+        self._places: dict[int, _Block] = {}  # by index; of several with one index the last
         self._calls = 0
         self._stopped = False  # a stop reason was given
 
@@ -92,7 +93,8 @@ class MessageJoiner:
     def _begin(self, event: dict[str, Any], events: list[ModelEvent]) -> None:
         block = _Block(as_dict(event.get("content_block")))
         index = event.get("index")
-        self._blocks[index if type(index) is int else len(self._blocks)] = block
+        self._places[index if type(index) is int else len(self._blocks)] = block
+        self._blocks.append(block)
         kind = block.start.get("type")
         if kind == "tool_use":
             block.call_index = self._calls
@@ -105,12 +107,14 @@ class MessageJoiner:
 
     def _extend(self, event: dict[str, Any], events: list[ModelEvent]) -> None:
         index = event.get("index")
-        block = self._blocks.get(index if type(index) is int else len(self._blocks) - 1)
+        block = self._places.get(index if type(index) is int else len(self._blocks) - 1)
         delta: dict[str, Any] = event.get("delta") or {}
         if block is None or type(delta) is not dict:
             return
         kind = delta.get("type")
         piece = delta.get(_FIELDS.get(kind, "")) if type(kind) is str else None
+        if kind == "input_json_delta":
+            piece = argument_text(piece)
         if type(piece) is not str:
             self._extend_whole(block, delta)
         elif piece:
@@ -138,9 +142,9 @@ class MessageJoiner:
         self._usage |= {key: value for key, value in as_dict(usage).items() if value is not None}
 
     def _arguments(self) -> dict[int, str]:
-        blocks = enumerate(self._blocks.values())
+        blocks = enumerate(self._blocks)
         return {place: block.arguments() for place, block in blocks if block.call_index >= 0}
 
     def _body(self) -> dict[str, Any]:
-        content = [block.to_dict() for block in self._blocks.values()]
+        content = [block.to_dict() for block in self._blocks]
         return {**self._message, "content": content, "usage": self._usage}

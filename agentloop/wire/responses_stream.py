@@ -1,8 +1,8 @@
 """A streamed reply of the Responses API: its events joined to the body of a whole reply.
 
-Deltas are for whoever watches. What counts is the item as it is when it is done, and the output of the last event where
-a server fills it in. Items may come interleaved; an event belongs to the item that its `output_index` or `item_id`
-names.
+Deltas are for whoever watches. What counts is the part and the item as they are when they are done, and the output of
+the last event where a server fills it in. Items may come interleaved; an event belongs to the item that its
+`output_index` or `item_id` names.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from agentloop.model import (
     ToolCallDelta,
 )
 from agentloop.shapes import as_dict, as_text
+from agentloop.wire.codec import argument_text
 from agentloop.wire.event_stream import typed_event
 from agentloop.wire.responses_decode import ResponseReader
 
@@ -31,6 +32,14 @@ _TEXT_DELTAS = {
     "response.refusal.delta": ("refusal", RefusalDelta),
     "response.reasoning_text.delta": ("reasoning_text", ReasoningDelta),
     "response.reasoning_summary_text.delta": ("summary_text", ReasoningDelta),
+}
+_WHOLE_PARTS = {  # the kind of part, and the field that has all of it
+    "response.output_text.done": ("output_text", "text"),
+    "response.refusal.done": ("refusal", "refusal"),
+    "response.reasoning_text.done": ("reasoning_text", "text"),
+    "response.reasoning_summary_text.done": ("summary_text", "text"),
+    "response.function_call_arguments.done": ("arguments", "arguments"),
+    "response.custom_tool_call_input.done": ("arguments", "input"),
 }
 _TERMINAL = ("response.completed", "response.incomplete", "response.failed")
 
@@ -90,6 +99,8 @@ class ItemJoiner:
             self._open(event, events)
         elif kind == "response.output_item.done":
             self._close(event, events)
+        elif kind in _WHOLE_PARTS:
+            self._settle(event, *_WHOLE_PARTS[kind])
         elif kind in _TERMINAL:
             return self._finish(kind, as_dict(event.get("response")))
         elif response := as_dict(event.get("response")):  # created, queued, in progress
@@ -132,9 +143,14 @@ class ItemJoiner:
         item = self._find(event)
         if type(text) is not str or not text or item is None:
             return ""
-        index = event.get("content_index", event.get("summary_index", 0))
-        item.pieces.setdefault((part, index if isinstance(index, int) else 0), []).append(text)
+        item.pieces.setdefault(_part(event, part), []).append(text)
         return text
+
+    def _settle(self, event: dict[str, Any], part: str, field: str) -> None:
+        """A part is done: what it is as a whole replaces its deltas."""
+        item = self._find(event)
+        if item is not None and (whole := event.get(field)) is not None:
+            item.pieces[_part(event, part)] = [argument_text(whole)]
 
     def _add_arguments(self, event: dict[str, Any], events: list[ModelEvent]) -> None:
         item = self._find(event)
@@ -159,6 +175,11 @@ def _place(event: dict[str, Any], item_id: Any) -> int | str:
     """What tells an item from the others; some servers leave `output_index` out."""
     index = event.get("output_index")
     return index if type(index) is int else item_id if type(item_id) is str else ""
+
+
+def _part(event: dict[str, Any], kind: str) -> tuple[str, int]:
+    index = event.get("content_index", event.get("summary_index", 0))
+    return kind, index if isinstance(index, int) else 0
 
 
 def _call_delta(item: _Item, piece: str) -> ToolCallDelta:

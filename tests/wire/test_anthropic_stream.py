@@ -122,9 +122,16 @@ def test_deltas_say_what_they_belong_to() -> None:
 
 @pytest.mark.parametrize(
     ("pieces", "arguments"),
-    [([], "{}"), (["", ""], "{}"), (['{"a":', " 1.0}"], '{"a": 1.0}'), (['{"a":'], '{"a":')],
+    [
+        ([], "{}"),
+        (["", ""], "{}"),
+        (['{"a":', " 1.0}"], '{"a": 1.0}'),
+        (['{"a":'], '{"a":'),
+        ([{"a": 1}], '{"a":1}'),
+        ([None], "{}"),
+    ],
 )
-def test_arguments_are_the_text_that_the_model_wrote(pieces: list[str], arguments: str) -> None:
+def test_arguments_are_the_text_that_the_model_wrote(pieces: list[Any], arguments: str) -> None:
     deltas = [delta(0, "input_json_delta", partial_json=piece) for piece in pieces]
     found = response(BEGIN, start(0, type="tool_use", id="t", name="f", input={}), *deltas, finish("tool_use"))
     assert [call.arguments for call in found.tool_calls] == [arguments]
@@ -133,6 +140,12 @@ def test_arguments_are_the_text_that_the_model_wrote(pieces: list[str], argument
 def test_arguments_that_come_with_the_start_count_when_no_piece_follows() -> None:
     found = response(BEGIN, start(0, type="tool_use", id="t", name="f", input={"a": 1}), finish("tool_use"))
     assert [call.arguments for call in found.tool_calls] == ['{"a":1}']
+
+
+def test_blocks_that_share_an_index_follow_each_other() -> None:
+    call = start(0, type="tool_use", id="t", name="f", input={}) + delta(0, "input_json_delta", partial_json='{"a":1}')
+    found = response(BEGIN, TEXT, stop(0), call, stop(0), finish("tool_use"))
+    assert (found.text, found.tool_calls[0].arguments) == ("Hel", '{"a":1}')
 
 
 def test_citations_are_kept_with_their_text() -> None:

@@ -97,6 +97,18 @@ def test_an_item_that_is_done_wins_over_its_deltas() -> None:
     assert response(BEGIN, HALF, done(0, message("Other")), end()).text == "Other"
 
 
+@pytest.mark.parametrize("fields", [{"arguments": '{"a":1}'}, {"arguments": {"a": 1}}])
+def test_arguments_that_are_done_win_over_their_deltas(fields: dict[str, Any]) -> None:
+    whole = event("function_call_arguments.done", output_index=0, **fields)
+    found = response(BEGIN, added(0, call("")), arguments_delta('{"a', 0), whole, end())
+    assert found.tool_calls[0].arguments == '{"a":1}'
+
+
+def test_a_text_that_comes_only_when_it_is_done_counts() -> None:
+    whole = event("output_text.done", output_index=0, content_index=0, text="Hello")
+    assert response(BEGIN, added(0, message("")), whole, end()).text == "Hello"
+
+
 def test_items_that_come_interleaved_keep_apart() -> None:
     body = [
         added(0, call("")),
