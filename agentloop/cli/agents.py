@@ -49,16 +49,16 @@ class Assembly:
     @staticmethod
     @contextmanager
     def open(
-        settings: Settings, screen: Screen, *, quiet: bool = False, trace: Path | None = None
+        settings: Settings, screen: Screen, *, quiet: bool = False, unsent: bool = False, trace: Path | None = None
     ) -> Generator[Assembly]:
         """Everything is checked before the model is asked: raises ConfigError for what cannot be used. `quiet` keeps
-        stdout free; `trace` is the file to write a trace to."""
+        stdout free; `unsent` says that nobody will be asked; `trace` is the file to write a trace to."""
         tools = tools_of(settings)
         approval = Approval.of(settings, screen)
         loaded = load(settings.load) if settings.load else ()
         streams = (screen.out.isatty() and not quiet) if settings.stream is None else settings.stream
         with ExitStack() as stack:
-            client = stack.enter_context(open_client(settings, screen))
+            client = stack.enter_context(open_client(settings, screen, unsent=unsent))
             provider = STAND_IN if settings.mock else client.provider
             traced = stack.enter_context(_traced(trace, screen)) if trace else None
             if traced:

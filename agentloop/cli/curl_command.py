@@ -38,8 +38,8 @@ def curl(prompt: str, settings: Settings, body_file: Path | None, pretty: bool) 
       agentloop curl "Hi" --base-url http://localhost:8080/v1 --model any --stream
       agentloop curl "Hi" --base-url http://localhost:8080/v1 --model any | bash
 
-    It is for bash, and nothing is sent. Headers and body are the client's own, byte by byte; the key is a variable,
-    whose name stderr tells when it is not set.
+    It is for bash, and nothing is sent. Headers and body are the client's own, byte by byte. The key is a variable;
+    stderr names it when it is not set.
     """
     from agentloop.cli.agents import Assembly
     from agentloop.cli.models import key_variable
@@ -50,7 +50,7 @@ def curl(prompt: str, settings: Settings, body_file: Path | None, pretty: bool) 
     if body_file is not None and pretty:
         raise click.UsageError("--pretty is for a body within the command: leave out one of --pretty and --body-file")
     screen = Screen()
-    with Assembly.open(settings, screen, quiet=True) as assembly:
+    with Assembly.open(settings, screen, quiet=True, unsent=True) as assembly:
         request = assembly.first_request(read_prompt(prompt), assembly.loaded, stream=settings.stream or False)
         built = _build(cast("Client", assembly.model), request)
     file = str(body_file) if body_file is not None else None

@@ -198,6 +198,8 @@ class _Builder:
         call = self._call
         if not call.url:
             raise ConfigError("the curl command has no URL")
+        if isinstance(call.url[0], Variable):
+            return  # its value has the scheme, or lacks it, as the value may
         if not re.match(r"https?://", plain(call.url)):
             if "://" in plain(call.url):
                 raise ConfigError(f"only http and https are read: {plain(call.url).split('://')[0]} is neither")

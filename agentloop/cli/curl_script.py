@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from collections.abc import Mapping, Sequence
@@ -13,41 +14,70 @@ from agentloop.cli.curl_line import CurlCall
 from agentloop.cli.shell_words import Variable, Word, filled, joined, plain
 from agentloop.errors import AgentLoopError, ConfigError
 from agentloop.http.curl import split_scheme, variable_for
-from agentloop.http.secrets import holds_key, is_sensitive
+from agentloop.http.secrets import holds_key, is_sensitive, redact_text
 from agentloop.shapes import as_dict
 
-__all__ = ["script", "without_keys"]
+__all__ = ["script", "variables_of", "without_keys"]
 
 _ENDPOINT = "/chat/completions"
 _STAND_IN = "sk-stand-in-0000"  # never sent: the two requests are only built and compared
 _WIDTH = 100
 _LOGIN = Variable("USER_AND_PASSWORD")
+_SECRET_NAMES = "(?:x-)?api[-_]?key|authorization|password|secret|access[-_]?token"
+_SECRET_FIELDS = rf'(?i)"(?:{_SECRET_NAMES})"\s*:\s*"[^"]{{8,}}"|(?:^|&)(?:{_SECRET_NAMES})=[^&]{{8,}}'
 
 
 def without_keys(call: CurlCall) -> CurlCall:
     """The same call with variables in place of the keys that were pasted with it. Raises ConfigError when the body
-    holds one of them."""
-    found: list[str] = []
+    holds one of them, or something else that looks like a key."""
+    keys = _Keys(call.host)
     headers: list[tuple[str, Word]] = []
     for name, value in call.headers:
         scheme, secret = split_scheme(plain(value))
         if is_sensitive(name) and value != ("",) and not _is_variable(scheme, value):
-            found.append(secret)
-            value = joined([scheme, Variable(variable_for(name, call.host))])
+            value = joined([scheme, keys.variable(name, secret)])
         headers.append((name, value))
-    if holds_key(plain(call.body or ()), found):
+    body = plain(call.body or ())
+    if holds_key(body, keys.found):
         raise ConfigError("the body holds the key itself, which a script must not show: take it out of the text")
+    if redact_text(body) != body or re.search(_SECRET_FIELDS, body):
+        raise ConfigError("the body holds what looks like a key, which a script must not show: take it out of the text")
     login = None if call.login is None else (_LOGIN,)
-    return replace(call, url=_url_without_keys(call), headers=headers, login=login)
+    return replace(call, url=_url_without_keys(call.url, keys), headers=headers, login=login)
+
+
+def variables_of(call: CurlCall) -> tuple[str, ...]:
+    """The variables that the script of this call reads."""
+    words = [call.url, *(value for _, value in call.headers), call.body or (), call.login or ()]
+    return tuple(dict.fromkeys(piece.name for word in words for piece in word if isinstance(piece, Variable)))
+
+
+class _Keys:
+    """The secrets that were pasted, each with a variable of its own."""
+
+    def __init__(self, host: str) -> None:
+        self._host = host
+        self._names: dict[str, str] = {}
+
+    @property
+    def found(self) -> list[str]:
+        return list(self._names)
+
+    def variable(self, name: str, secret: str) -> Variable:
+        if secret not in self._names:
+            usual = variable_for(name, self._host)
+            names = itertools.chain([usual], (f"{usual}_{number}" for number in itertools.count(2)))
+            self._names[secret] = next(name for name in names if name not in self._names.values())
+        return Variable(self._names[secret])
 
 
 def _is_variable(scheme: str, value: Word) -> bool:
     return len(value) > 0 and isinstance(value[-1], Variable) and value[:-1] in ((), (scheme,))
 
 
-def _url_without_keys(call: CurlCall) -> Word:
+def _url_without_keys(url: Word, keys: _Keys) -> Word:
     pieces: list[str | Variable] = []
-    for piece in call.url:
+    for piece in url:
         parts = re.split(r"(?<=[?&])([^&=]*)=([^&]+)", piece) if isinstance(piece, str) else []
         if not parts:
             pieces.append(piece)
@@ -55,8 +85,7 @@ def _url_without_keys(call: CurlCall) -> Word:
             pieces.append(parts[place])
             if place + 2 < len(parts):
                 name, value = unquote_plus(parts[place + 1]), parts[place + 2]
-                secret = is_sensitive(name)
-                pieces += [f"{parts[place + 1]}=", Variable(variable_for(name, call.host)) if secret else value]
+                pieces += [f"{parts[place + 1]}=", keys.variable(name, value) if is_sensitive(name) else value]
     return joined(pieces)
 
 
@@ -74,13 +103,13 @@ def script(call: CurlCall) -> str:
 def _client_script(call: CurlCall) -> str | None:
     """None when the client would not send the same JSON to the same URL with the same kind of key."""
     body = _json_of(call)
-    address = plain(call.url)
-    if not address.endswith(_ENDPOINT) or call.method != "POST" or not body or not isinstance(body.get("model"), str):
+    fits = call.method == "POST" and plain(call.url).endswith(_ENDPOINT)
+    if not fits or not body or not isinstance(body.get("model"), str):
         return None
     base: Word = (*call.url[:-1], str(call.url[-1]).removesuffix(_ENDPOINT))
     for named in (True, False):
         ask = _ask(body, named=named)
-        if _sends_the_same(call, plain(base), body, ask):
+        if _sends_the_same(call, base, body, ask):
             bound = {"seconds": call.seconds} if call.seconds else {}
             return _client_code(call, base, body, ask | bound)
     return None
@@ -96,12 +125,12 @@ def _ask(body: Mapping[str, Any], *, named: bool) -> dict[str, Any]:
     return {**ask, "extra_body": others} if others else ask
 
 
-def _sends_the_same(call: CurlCall, base: str, body: dict[str, Any], ask: dict[str, Any]) -> bool:
+def _sends_the_same(call: CurlCall, base: Word, body: dict[str, Any], ask: dict[str, Any]) -> bool:
     from agentloop.http.client import Client
 
     key = _key_of(call)
     try:
-        with Client(base, model=body["model"], api_key=_STAND_IN if key else None) as client:
+        with Client(_address(base), model=body["model"], api_key=_STAND_IN if key else None) as client:
             request = client.build_request(body["messages"], stream=bool(body.get("stream")), **ask)
     except (AgentLoopError, TypeError, AttributeError, KeyError):
         return False
@@ -110,7 +139,14 @@ def _sends_the_same(call: CurlCall, base: str, body: dict[str, Any], ask: dict[s
         sent.pop("stream_options", None)
     named = {name.lower() for name, _ in call.headers if is_sensitive(name)}
     used = {name for name in request.headers if is_sensitive(name)}
-    return sent == body and named == used and str(request.url) == plain(call.url)
+    asked = body if body.get("stream") else {name: value for name, value in body.items() if name != "stream"}
+    return sent == asked and named == used and str(request.url) == _address(call.url)
+
+
+def _address(word: Word) -> str:
+    """A URL for the comparison, also where a variable names the server."""
+    begins = isinstance(word[0], Variable)
+    return "http://server.invalid" + plain(word[1:]) if begins else plain(word)
 
 
 def _key_of(call: CurlCall) -> Word | None:

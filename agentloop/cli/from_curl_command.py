@@ -46,7 +46,8 @@ def from_curl(
       agentloop from-curl --file line.txt --run --cassette x.json
 
     LINE is a command as documents and browsers have them for bash; "-" reads it from stdin. Nothing in it is run by a
-    shell, and an option that is not known is refused. Keys in it are shown as variables.
+    shell, and an option that is not known is refused. Keys in it are shown as variables,
+    whose names stderr tells when they are not set.
     """
     from agentloop.cli.curl_line import read_curl
 
@@ -55,9 +56,13 @@ def from_curl(
     for note in call.notes:
         screen.note(note)
     if python or not (run or cassette):
-        from agentloop.cli.curl_script import script
+        from agentloop.cli.curl_script import script, variables_of, without_keys
 
-        screen.answer(script(call))
+        hidden = without_keys(call)
+        screen.answer(script(hidden))
+        for name in variables_of(hidden):
+            if not os.environ.get(name):
+                screen.note(f"set {name} before you run it")
         if call.output is not None:
             screen.note(f"left out of the script: -o {call.output}")
     if (run or cassette) and _send(call, cassette, screen) >= 400:
@@ -82,9 +87,10 @@ def _send(call: CurlCall, cassette: Path | None, screen: Screen) -> int:
     from agentloop.cli.shell_words import filled
     from agentloop.http.single import send_once, single_request, single_transport
 
+    url = filled(call.url, os.environ)
     request = single_request(
         call.method,
-        filled(call.url, os.environ),
+        url if "://" in url else f"http://{url}",  # as curl reads it
         [(name, filled(value, os.environ)) for name, value in call.headers],
         filled(call.body, os.environ).encode() if call.body is not None else None,
         login=filled(call.login, os.environ) if call.login is not None else None,

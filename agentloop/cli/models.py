@@ -19,18 +19,20 @@ if TYPE_CHECKING:
 
 __all__ = ["STAND_IN", "key_variable", "open_client"]
 
+_KEY_STAND_IN = "key-that-is-not-set-0000"
 STAND_IN = "mock (a rule-driven stand-in answers here, no model)"
 
 
 @contextmanager
-def open_client(settings: Settings, screen: Screen) -> Generator[Client]:
-    """The client for a command, closed at its end. Raises ConfigError when nobody is named who could answer."""
+def open_client(settings: Settings, screen: Screen, *, unsent: bool = False) -> Generator[Client]:
+    """The client for a command, closed at its end. Raises ConfigError when nobody is named who could answer. When the
+    requests will be `unsent`, a key that is not set is replaced by a stand-in."""
     with ExitStack() as stack:
         if settings.mock:
             screen.note(STAND_IN)
             client = _stand_in(settings, stack)
         else:
-            client = _named(settings)
+            client = _named(settings, _KEY_STAND_IN if unsent else None)
         stack.callback(client.close)
         if settings.record:
             from agentloop.testing import record
@@ -69,26 +71,34 @@ def _stand_in(settings: Settings, stack: ExitStack) -> Client:
     return Client(mock.base_url, model=model, **shared)
 
 
-def _named(settings: Settings) -> Client:
+def _named(settings: Settings, key_stand_in: str | None) -> Client:
     from agentloop.http.client import Client
 
     if settings.base_url is None:
         if settings.key_env:
             raise click.UsageError("--key-env belongs to --base-url: a known provider has its own variable")
-        return _from_environment(settings)
+        return _from_environment(settings, key_stand_in)
     model = settings.model or _default_model(settings.provider)
     if not model:
         raise click.UsageError("--base-url needs --model: the name of a model that the server knows")
     shared = _shared(settings)
-    shared.update(api_key=_key(settings.key_env) if settings.key_env else None, provider=settings.provider)
+    key = _key(settings.key_env, key_stand_in) if settings.key_env else None
+    shared.update(api_key=key, provider=settings.provider)
     return Client(settings.base_url, model=model, **shared)
 
 
-def _from_environment(settings: Settings) -> Client:
+def _from_environment(settings: Settings, key_stand_in: str | None) -> Client:
     from agentloop.http.client import Client
 
+    shared = _shared(settings)
     try:
-        return Client.from_env(settings.provider, model=settings.model, **_shared(settings))
+        try:
+            return Client.from_env(settings.provider, model=settings.model, **shared)
+        except ConfigError:
+            if key_stand_in is None:
+                raise
+            shared["api_key"] = key_stand_in  # when something else is wrong, this fails too, and says what
+            return Client.from_env(settings.provider, model=settings.model, **shared)
     except ConfigError as error:
         hint = "or name a server with --base-url and --model, or try the built-in stand-in with --mock"
         raise ConfigError(f"{error}\n{hint}") from error
@@ -102,8 +112,8 @@ def _default_model(provider: str | None) -> str | None:
     return preset(provider).default_model
 
 
-def _key(variable: str) -> str:
-    key = os.environ.get(variable, "").strip()
+def _key(variable: str, stand_in: str | None) -> str:
+    key = os.environ.get(variable, "").strip() or stand_in
     if not key:
         raise ConfigError(f"the variable {variable} that --key-env names is not set")
     return key

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -126,6 +127,8 @@ class SettingsCommand(click.Command):
         end = args.index("--") if "--" in args else len(args)
         if "--json" in args[:end] and any(parameter.name == "json_output" for parameter in self.params):
             errors_as_json(ctx)  # known before the options are read, since reading them may fail
+        if other := next((arg for arg in args[:end] if re.match("--show-requests=(?!curl$)", arg)), None):
+            raise click.UsageError(f"{other}: write --show-requests, or --show-requests=curl", ctx)
         spelled = ["--show-curl" if arg == "--show-requests=curl" else arg for arg in args[:end]]
         return super().parse_args(ctx, spelled + args[end:])
 

@@ -170,7 +170,7 @@ def _password_of(credentials: str) -> list[str]:
 
 def split_scheme(value: str) -> tuple[str, str]:
     """A secret header's value as the scheme word with its blank, such as "Bearer ", and the secret itself."""
-    found = re.fullmatch(r"([A-Za-z][A-Za-z-]* )(\S+)", value)
+    found = re.fullmatch(r"((?i:Bearer) |[A-Za-z][A-Za-z-]* (?=\S+$))(.+)", value)  # documents write Bearer <your key>
     return (found[1], found[2]) if found else ("", value)
 
 

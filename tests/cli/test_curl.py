@@ -75,6 +75,25 @@ def test_the_key_of_a_named_provider_is_its_variable(agentloop):
     assert '"Authorization: Bearer $DEEPSEEK_API_KEY"' in done.stdout
 
 
+@pytest.mark.parametrize(
+    ("server", "name"),
+    [
+        (("--provider", "deepseek", "--model", "m"), "DEEPSEEK_API_KEY"),
+        (("--base-url", "http://h/v1", "--model", "m", "--key-env", "MY_KEY"), "MY_KEY"),
+    ],
+)
+def test_a_key_that_is_not_set_is_not_needed_yet(agentloop, server: tuple[str, ...], name: str):
+    done = agentloop("curl", "hi", *server)
+    assert f'-H "Authorization: Bearer ${name}"' in done.stdout
+    assert done.stderr == f"set {name} before you run it\n"
+
+
+def test_a_model_that_is_not_named_is_asked_for_also_without_a_key(agentloop):
+    done = agentloop("curl", "hi", "--provider", "openai")
+    assert done.exit_code == 2
+    assert "no model for openai" in done.stderr
+
+
 def test_a_variable_that_is_not_set_is_named_on_stderr(agentloop):
     done = agentloop("curl", "hi", "--base-url", "http://h/v1?token=abcdefgh-1234", "--model", "m")
     assert done.stderr == "set TOKEN before you run it\n"
@@ -143,7 +162,9 @@ def test_a_prompt_that_looks_like_the_flag_stays_a_prompt(agentloop):
 
 
 def test_another_form_is_refused(agentloop):
-    assert agentloop("run", "hi", "--mock", "--show-requests=xml").exit_code == 2
+    done = agentloop("run", "hi", "--mock", "--show-requests=xml")
+    assert done.exit_code == 2
+    assert "--show-requests=xml: write --show-requests, or --show-requests=curl" in done.stderr
 
 
 def test_a_request_that_holds_the_key_is_not_shown_as_curl(agentloop):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -173,6 +174,23 @@ def test_a_bound_is_the_bound_of_the_call(agentloop):
     assert "        seconds=2.5,\n" in agentloop("from-curl", line("http://h/v1", options="-m 2.5")).stdout
 
 
+def test_a_url_that_begins_with_a_variable_keeps_it(agentloop):
+    done = agentloop("from-curl", line("$BASE_URL", options='-H "Authorization: Bearer $API_KEY"'))
+    assert 'Client(os.environ["BASE_URL"], model="m", api_key=os.environ["API_KEY"])' in done.stdout
+
+
+@pytest.mark.parametrize("scheme", ["", "http://"])
+def test_a_variable_may_name_the_server_with_or_without_its_scheme(agentloop, scheme: str):
+    with MockProvider() as mock:
+        server = scheme + mock.base_url.removeprefix("http://")
+        agentloop("from-curl", "curl $BASE_URL/models", "--run", env={"BASE_URL": server})
+    assert [(request.method, request.path) for request in mock.requests] == [("GET", "/v1/models")]
+
+
+def test_no_stream_is_no_stream_for_the_client(agentloop):
+    assert "client.respond(" in agentloop("from-curl", line("http://h/v1", BODY | {"stream": False})).stdout
+
+
 @pytest.mark.parametrize("path", ["responses", "messages"])
 def test_other_endpoints_are_called_with_httpx(agentloop, path: str):
     code = agentloop("from-curl", f'curl http://h/v1/{path} --json \'{{"model": "m"}}\'').stdout
@@ -203,6 +221,19 @@ def test_a_secret_beside_a_variable_is_hidden_too(agentloop, cookies: str):
     assert '("Cookie", os.environ["COOKIE"])' in code
 
 
+@pytest.mark.parametrize("place", ["<your API key>", "YOUR KEY", "$KEY"])
+def test_a_place_for_a_key_becomes_a_variable_behind_its_scheme(agentloop, place: str):
+    done = agentloop("from-curl", f"curl http://h -H 'Authorization: Bearer {place}'")
+    assert '("Authorization", "Bearer " + os.environ["AGENTLOOP_API_KEY"])' in done.stdout
+    assert done.stderr == "set AGENTLOOP_API_KEY before you run it\n"
+
+
+def test_two_keys_have_two_variables(agentloop):
+    code = agentloop("from-curl", "curl 'http://h?key=one' -H 'X-Api-Key: two' -H 'Authorization: two'").stdout
+    names = re.findall(r'os\.environ\["(\w+)"\]', code)
+    assert names == ["AGENTLOOP_API_KEY_2", "AGENTLOOP_API_KEY", "AGENTLOOP_API_KEY"]
+
+
 def test_the_script_takes_the_key_from_the_environment(agentloop):
     with MockProvider("echo", require_key=KEY) as mock:
         text = line(mock.base_url, options=f"-H 'Authorization: Bearer {KEY}'")
@@ -214,6 +245,21 @@ def test_a_body_that_holds_the_key_is_refused(agentloop):
     done = agentloop("from-curl", text)
     assert done.exit_code == 2
     assert KEY not in done.output
+
+
+@pytest.mark.parametrize(
+    "body",
+    ['{"user": "sk-0123456789abc"}', '{"api_key": "zzzzzzzz"}', "n=1&password=zzzzzzzz", '{"a": "https://me:you@h"}'],
+)
+def test_what_looks_like_a_key_in_the_body_is_refused(agentloop, body: str):
+    done = agentloop("from-curl", f"curl http://h -d '{body}'")
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert "looks like a key" in done.stderr
+
+
+@pytest.mark.parametrize("body", ['{"password": {"type": "string"}}', '{"prompt_cache_key": "user-12345678"}'])
+def test_a_field_that_only_sounds_like_a_key_is_shown(agentloop, body: str):
+    assert f"json={body}" in agentloop("from-curl", f"curl http://h --json '{body}'").stdout
 
 
 def test_what_the_script_leaves_out_is_said(agentloop):
