@@ -96,13 +96,15 @@ class _Files:
 
         Args:
             text: What to find, as it is; * stands for anything in between. It is no regular expression.
-            path: The folder to search, relative to the root.
+            path: The folder or file to search, relative to the root.
             files: Which file names to look at, such as *.py.
             ignore_case: Whether capitals and small letters are the same.
         """
         pieces = [piece for piece in (text.casefold() if ignore_case else text).split("*") if piece]
         if not pieces:
             raise ToolError("give a text to search for")
+        if "/" in files:
+            raise ToolError("files is for names, such as *.py; all folders below path are searched")
         search = _Search(self, tuple(pieces), files[:100], ignore_case, self.clock() + self.search_seconds)
         return search.report(path)
 

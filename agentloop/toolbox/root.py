@@ -96,8 +96,14 @@ class Root:
         return before is None
 
     def walk(self, path: str, depth: int) -> Iterator[Entry]:
-        """What is below a folder, `depth` levels of it, sorted by name; folders before what is in them."""
+        """What is below a folder, `depth` levels of it, sorted by name; folders before what is in them. Of a file, the
+        file itself."""
         parts = parts_of(path)
+        with self._folder(parts[:-1]) as folder, _told(path):
+            info = _state(folder, parts[-1]) if parts else None
+            if info is not None and stat.S_ISREG(info.st_mode):
+                yield Entry(parts, info, folder)
+                return
         with self._folder(parts) as folder:
             yield from _walk(folder, parts, min(depth, _DEEPEST))
 

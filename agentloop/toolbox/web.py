@@ -13,12 +13,12 @@ import socket
 import time
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
-from agentloop.errors import ToolError
+from agentloop.errors import ConfigError, ToolError
 from agentloop.toolbox.addresses import why_not
 from agentloop.tools.tool import Risk, Tool, tool
 
@@ -45,8 +45,11 @@ def web_tool(
     clock: Callable[[], float] = time.monotonic,
 ) -> Tool:
     """The tool. `hosts` may be fetched from without asking; `*.example.com` names all hosts below that one. `max_bytes`
-    bounds a page after it is unpacked, `seconds` a call. `resolve` gives the addresses of a host."""
-    fetcher = _Fetcher(tuple(host.lower() for host in hosts), max_bytes, seconds, resolve or _resolve, transport, clock)
+    bounds a page after it is unpacked, `seconds` a call. `resolve` gives the addresses of a host. Raises ConfigError
+    for a name that is no host."""
+    if isinstance(hosts, str):
+        raise ConfigError(f"hosts is a list of names, such as [{hosts!r}]")
+    fetcher = _Fetcher(tuple(map(_listed, hosts)), max_bytes, seconds, resolve or _resolve, transport, clock)
 
     def fetch(url: str) -> str:
         """Fetch a public web page or text file, and give its text.
@@ -77,12 +80,12 @@ class _Fetcher:
 
     def risk(self, arguments: Mapping[str, Any]) -> Risk | None:
         try:
-            return "read" if self._is_listed(_checked(arguments["url"]).host) else None
+            return "read" if self._is_listed(_checked(arguments["url"])) else None
         except ToolError:
             return "read"  # it is refused anyway, so that nobody needs to be asked
 
-    def _is_listed(self, host: str) -> bool:
-        host = host.lower()
+    def _is_listed(self, url: httpx.URL) -> bool:
+        host = url.raw_host.decode("ascii")
         return any(host.endswith(name[1:]) if name.startswith("*.") else host == name for name in self.hosts)
 
     def fetch(self, given: str) -> str:
@@ -145,7 +148,7 @@ class _Fetcher:
         target = _checked(str(url.join(location)))
         if url.scheme == "https" and target.scheme != "https":
             raise ToolError(f"{url} redirects to {target}, which is not encrypted; fetch that yourself if it is meant")
-        if target.host != url.host and not self._is_listed(target.host):
+        if target.host != url.host and not self._is_listed(target):
             raise ToolError(f"{url} redirects to another host; fetch {target} yourself if it is meant")
         return target
 
@@ -170,7 +173,8 @@ class _Fetcher:
             raise ToolError(f"the page is packed as {packing[:50]!r}, which was not asked for")
         unpack = None if packing in ("identity", "") else zlib.decompressobj(zlib.MAX_WBITS | 32)
         left, raw_left = self.max_bytes + 1, self.max_bytes + 1
-        for chunk in response.iter_raw():
+        # Not `iter_raw`: a transport that is no network may give a response that has been read.
+        for chunk in cast("httpx.SyncByteStream", response.stream):
             if self.clock() >= deadline:
                 raise ToolError(f"the page did not arrive within {self.seconds:g} s")
             try:
@@ -181,6 +185,8 @@ class _Fetcher:
             left, raw_left = left - len(piece), raw_left - len(chunk)
             if left <= 0 or raw_left <= 0:
                 return
+        if unpack and not unpack.eof and raw_left <= self.max_bytes:
+            raise ToolError("the page did not arrive whole: the end of what was packed is missing")
 
 
 def _checked(text: str) -> httpx.URL:
@@ -189,7 +195,8 @@ def _checked(text: str) -> httpx.URL:
 
     try:
         url = httpx.URL(text.strip())
-    except (httpx.InvalidURL, TypeError):
+        _ = url.host  # read here, since it may be no name at all
+    except (httpx.InvalidURL, TypeError, UnicodeError):
         raise ToolError(f"{text[:200]!r} is no address: write it as https://example.com/page") from None
     if url.scheme not in ("http", "https") or not url.host:
         raise ToolError(f"{text[:200]!r} is not fetched: the address must begin with http:// or https:// and a host")
@@ -200,10 +207,22 @@ def _checked(text: str) -> httpx.URL:
     return url
 
 
+def _listed(name: str) -> str:
+    """A name of the list as hosts are compared. Raises ConfigError."""
+    import httpx
+
+    stem = name.removeprefix("*.")
+    with suppress(httpx.InvalidURL, UnicodeError):
+        url = httpx.URL(f"http://{stem}/")
+        if url.host and "*" not in stem and url == httpx.URL(scheme="http", host=url.host, path="/"):
+            return name[: len(name) - len(stem)] + url.raw_host.decode("ascii")
+    raise ConfigError(f"{name!r} is no host: write it as example.com or *.example.com, without a port or a path")
+
+
 def _decoded(data: bytes, charset: str | None) -> str:
     try:
         return data.decode(charset or "utf-8", "replace")
-    except LookupError:  # a charset that nobody knows
+    except (LookupError, UnicodeError):  # a charset that nobody knows, or that is for something else
         return data.decode("utf-8", "replace")
 
 

@@ -101,6 +101,17 @@ def test_a_star_stands_for_anything_in_between(files: Any, root: Path):
     assert files.text("file.search", text="one*two") == "b.txt:1: one and two"
 
 
+def test_a_search_may_be_for_one_file(files: Any, root: Path):
+    (root / "b.txt").write_text("two\n")
+    assert files.text("file.search", text="two", path="b.txt") == "b.txt:1: two"
+    assert files.text("file.list", path="b.txt") == "b.txt  4"
+
+
+@pytest.mark.parametrize("names", ["src/*.py", "**/*.py"])
+def test_a_folder_among_the_names_is_refused_rather_than_never_found(files: Any, names: str):
+    assert "all folders below path" in files.refusal("file.search", text="two", files=names)
+
+
 def test_names_narrow_the_search(files: Any, root: Path):
     (root / "b.py").write_text("two\n")
     assert files.text("file.search", text="two", files="*.py") == "b.py:1: two"

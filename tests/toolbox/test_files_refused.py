@@ -30,6 +30,8 @@ OUT = [
     "C:/x",
     "c:x",
     "a\0b",
+    "file:///etc/passwd",
+    "a/" * 3000 + "b",
 ]
 
 
@@ -129,7 +131,9 @@ def test_a_socket_is_not_read(files: Any, root: Path):
 # --- what asks although it is allowed --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("path", [".env", ".ENV", "a/.aws/credentials", "id_rsa", "server.PEM", "db_password.txt"])
+@pytest.mark.parametrize(
+    "path", [".env", ".ENV", "a/.aws/credentials", "id_rsa", "server.PEM", "db_password.txt", "prod.env"]
+)
 def test_reading_what_looks_secret_is_danger(files: Any, path: str):
     assert files.risk("file.read", path=path) == "danger"
     assert files.risk("file.search", path=path, text="x") == "danger"
@@ -139,6 +143,9 @@ def test_reading_what_looks_secret_is_danger(files: Any, path: str):
     "path",
     [
         ".git/hooks/pre-commit",
+        "\u200c.git/hooks/pre-commit",
+        "vendored/HEAD",
+        "Cargo.toml",
         "sub/.git/config",
         "conftest.py",
         "tests/conftest.py",

@@ -163,3 +163,11 @@ def test_in_a_user_namespace_the_keys_of_our_environment_cannot_be_read(run: Any
     if told["confined"] == "not confined":
         pytest.skip("this system allows neither bwrap nor user namespaces")
     assert (told["stdout"], told["exit_status"]) == ("", 1)
+
+
+def test_in_bwrap_the_disk_is_python_and_a_folder(run: Any):
+    code = "import os\nprint(os.listdir('/etc'), os.path.exists('/etc/passwd'), os.listdir(os.environ['HOME']))"
+    told = run(code, confinements=CONFINEMENTS)
+    if told["confined"] != "bwrap":
+        pytest.skip("this system does not allow bwrap")
+    assert told["stdout"] == "['ld.so.cache'] False ['main.py']\n"

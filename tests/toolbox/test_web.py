@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from agentloop.errors import ConfigError
 from agentloop.toolbox.addresses import why_not
 from agentloop.toolbox.web import web_tool
 from tests.toolbox.site import PUBLIC, Site, moved, page
@@ -214,10 +215,23 @@ def test_redirects_do_not_go_on_forever(fetching: Any):
         ("https://other.org/?q=example.com", "danger"),
         ("https://other.org/#@example.com", "danger"),
         ("https://example.com@other.org/", "read"),  # refused, since it has a user name
+        ("https://bücher.de/", "read"),
+        ("https://xn--bcher-kva.de/", "read"),
     ],
 )
 def test_only_listed_hosts_are_fetched_from_without_asking(fetching: Any, url: str, risk: str):
-    assert fetching(Site(), hosts=["example.com", "*.docs.org"]).risk("web.fetch", url=url) == risk
+    assert fetching(Site(), hosts=["Example.com", "*.docs.org", "bücher.de"]).risk("web.fetch", url=url) == risk
+
+
+@pytest.mark.parametrize("host", ["", "*", "https://example.com", "example.com:8443", "example.com/docs", "u@x"])
+def test_a_name_in_the_list_that_is_no_host_is_an_error(host: str):
+    with pytest.raises(ConfigError, match="is no host: write it as"):
+        web_tool(hosts=[host])
+
+
+def test_one_text_is_no_list_of_hosts():
+    with pytest.raises(ConfigError, match=r"such as \['example.com'\]"):
+        web_tool(hosts="example.com")
 
 
 def test_the_tool_says_what_it_is():

@@ -23,6 +23,23 @@ def test_a_packed_page_is_unpacked(fetching: Any, packing: str, pack: Callable[[
     assert fetching(Site(response)).text("web.fetch", url="http://example.com/").endswith("grün")
 
 
+def test_a_packed_page_without_its_end_is_refused(fetching: Any):
+    response, _ = raw([gzip.compress(b"one two three")[:-9]], content_encoding="gzip")
+    assert "did not arrive whole" in fetching(Site(response)).refusal("web.fetch", url="http://example.com/")
+
+
+def test_an_answer_of_a_transport_that_was_read_already_is_read_again(fetching: Any):
+    assert (
+        fetching(Site(httpx.Response(200, text="grün"))).text("web.fetch", url="http://example.com/").endswith("grün")
+    )
+
+
+@pytest.mark.parametrize("charset", ["undefined", "rot13", "idna"])
+def test_a_charset_that_is_none_for_pages_is_read_as_utf_8(fetching: Any, charset: str):
+    site = Site(page("grün", kind=f"text/plain; charset={charset}"))
+    assert fetching(site).text("web.fetch", url="http://example.com/").endswith("grün")
+
+
 def test_a_page_that_unpacks_to_gigabytes_is_cut_at_the_cap(fetching: Any):
     bomb = gzip.compress(bytes(100_000_000), 9)
     response, body = raw([bomb[n : n + 1000] for n in range(0, len(bomb), 1000)], content_encoding="gzip")
