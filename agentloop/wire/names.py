@@ -11,7 +11,8 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
@@ -151,12 +152,21 @@ def _told_apart(own: tuple[str | None, ...]) -> Names:
     for name in odd:
         if not any(letter.isalnum() for letter in name):
             raise ConfigError(f"tool name {name!r}: a name needs at least one letter or digit")
-    plain = {name: _spelled(name) for name in odd}
-    taken = [*(name for name in own if name not in plain), *plain.values()]
-    spellings = {
-        name: spelling if taken.count(spelling) == 1 else _with_hash(spelling, name) for name, spelling in plain.items()
-    }
-    return Names(spellings, {spelling: name for name, spelling in spellings.items()})
+    spellings = _unshared({name: _spelled(name) for name in odd}, {name for name in own if name} - set(odd))
+    # Some models call a tool by its own name, which no spelling can be.
+    return Names(spellings, {spelling: name for name, spelling in spellings.items()} | {name: name for name in odd})
+
+
+def _unshared(plain: Mapping[str, str], legal: Set[str]) -> dict[str, str]:
+    """Each name with a spelling of its own. More of the hash is used where a tool is named like a hashed spelling."""
+    spellings = dict(plain)
+    for letters in range(_HASH, _LONGEST, _HASH):
+        taken = Counter([*legal, *spellings.values()])
+        shared = [name for name, spelling in spellings.items() if taken[spelling] > 1]
+        if not shared:
+            break
+        spellings |= {name: _with_hash(plain[name], name, letters) for name in shared}
+    return spellings
 
 
 def _spelled(name: str) -> str:
@@ -169,8 +179,8 @@ def _spelled(name: str) -> str:
     return spelling if len(spelling) <= _LONGEST else _with_hash(spelling, name)
 
 
-def _with_hash(spelling: str, name: str) -> str:
-    return f"{spelling[: _LONGEST - _HASH - 1]}_{_hash(name)[:_HASH]}"
+def _with_hash(spelling: str, name: str, letters: int = _HASH) -> str:
+    return f"{spelling[: _LONGEST - letters - 1]}_{_hash(name)[:letters]}"
 
 
 def _hash(text: str) -> str:

@@ -5,12 +5,15 @@ A call is JSON with a name (`name` or `tool`) and arguments (`arguments` or `par
 meant:
 
 - the calls end the reply: whatever follows them puts them in doubt;
-- before them stands nothing, or, for fences and tags, plain prose that does not speak of an example or a quotation;
+- before them stands nothing, or, for fences and tags, plain prose that does not speak of an example or a quotation,
+  and does not refuse, weigh or ask;
 - the tool is one that was offered, and the arguments are a JSON object that needed no mending.
 
 What looks like a call to a known tool and fails one of these is a doubt: it does not run, and the reason can be told to
 the model. Everything else is text: JSON of another shape, quoted lines, code in a sentence, fences in a language,
 `<think>` blocks.
+
+These are rules about words, and a text can be worded around them: what a call may do is for a policy to say.
 """
 
 from __future__ import annotations
@@ -30,14 +33,23 @@ OPEN_TAG, CLOSE_TAG = "<tool_call>", "</tool_call>"
 CALL_FENCES = ("", "json", "tool_call")
 
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})[ \t]*([^\n`]*)(?:\n|\Z)")
-_THINK = re.compile(r"\s*<think>.*?(?:</think>|\Z)", re.DOTALL)
+# Some servers put the opening tag into the prompt, so that a reply has the closing one only, on a line of its own.
+_THINK = re.compile(r"\s*<think>.*?(?:</think>|\Z)|(?:(?!<think>).)*?^[ \t]*</think>", re.DOTALL | re.MULTILINE)
 _NAMED = re.compile(r'"(?:name|tool)"\s*:\s*"([^"\n]{1,200})"')
 _SHAPES = tuple({name, arguments} for name in ("name", "tool") for arguments in ("arguments", "parameters"))
 # Words of sentences that lead up to something that is shown, not meant. A false alarm costs one turn.
 _SHOWS = re.compile(
-    r"\b(examples?|e\.g|for instance|samples?|formats?|syntax|templates?|schemas?|look(s|ed)? like|would|do not|don't|"
-    r"never|instead|quot\w+|says?|said|wrote|written|reads|contain\w*|returned|beispiel\w*|ejemplos?|exemples?)\b"
-    r"|[例样]|[>»“\"'`]\s*$",
+    r"\b(examples?|e\.g|for instance|samples?|formats?|syntax|templates?|schemas?|usage|document\w*|look(s|ed)? like|"
+    r"like (this|so)|such as|quot\w+|says?|said|wrote|written|reads|contain\w*|returned|tried|beispiel\w*|ejemplos?|"
+    r"exemples?)\b|[例样]|\b(is|was|are|were)\s*:\s*$|[>»“\"'`]\s*$|^(>|<!--|(from|to|cc|subject|date)\s*:)"
+    r"|<[/\w]*(think|thought|reason|analysis)",
+    re.IGNORECASE,
+)
+# Words of sentences that refuse, weigh or ask.
+_WEIGHS = re.compile(
+    r"\b(would|could|might|shall|may i|should i|if (you|so)|you (can|could|may|should|want)|want me|confirm\w*|not|"
+    r"never|cannot|avoid\w*|instead|danger\w*|attack\w*|inject\w*|malicious|nicht|niemals|würde\w*|könnte\w*|ne|pas|"
+    r"jamais|nunca)\b|n['’]t\b|不要|[请切]勿|[?？]\s*$",
     re.IGNORECASE,
 )
 _MOST_TRIES = 50
@@ -118,7 +130,7 @@ def _next_ink(text: str, at: int) -> int:
 
 def _fence(text: str, line: int, opening: re.Match[str]) -> _Segment:
     marks, info = opening[1], opening[2].strip().lower()
-    closing = re.compile(rf"^ {{0,3}}{marks[0]}{{{len(marks)},}}[ \t]*$", re.MULTILINE).search(text, opening.end())
+    closing = re.compile(rf"^ {{0,3}}{marks[0]}{{{len(marks)},}}[ \t\r]*$", re.MULTILINE).search(text, opening.end())
     body = text[opening.end() : closing.start() if closing else len(text)]
     kind = "fence" if marks == "```" and info in CALL_FENCES else "code"
     return _Segment(kind, line, closing.end() if closing else len(text), body, closing is not None)
@@ -153,6 +165,8 @@ def _taken(segments: Sequence[_Segment], known: Callable[[str], str | None]) -> 
         raise _DoubtError("text stands before it")
     if any(_SHOWS.search(segment.body) for segment in before):
         raise _DoubtError("it reads like an example or a quotation")
+    if any(_WEIGHS.search(segment.body) for segment in before):
+        raise _DoubtError("the words before it refuse, weigh or ask")
     return segments[first].start, tuple(
         _read(tool or "", arguments) for tool, (_, arguments) in zip(meant, calls, strict=True)
     )
@@ -214,7 +228,12 @@ def _refuse(word: str) -> NoReturn:
     raise ValueError(f"{word} is not JSON")
 
 
-_READER = json.JSONDecoder(parse_constant=_refuse)
+def _told_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    fields = dict(pairs)
+    return fields if len(fields) == len(pairs) else _refuse("a key twice")
+
+
+_READER = json.JSONDecoder(parse_constant=_refuse, object_pairs_hook=_told_once)
 
 
 def _json_end(text: str, at: int) -> int | None:

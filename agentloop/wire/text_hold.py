@@ -74,8 +74,11 @@ class TextHold:
     def _begin_line(self) -> str | None:
         rest = self._held[self._at :].lstrip()
         openers = ("```", OPEN_TAG, *(("{", "[", _THINK) if self._first else ()))
-        if any(opener.startswith(rest) and opener != rest for opener in openers):
+        if any(opener.startswith(rest) and opener != rest for opener in (*openers, _THOUGHT)):
             return None
+        if rest.startswith(_THOUGHT):  # of a thought that began in the prompt: the reply begins behind it
+            self._first = True
+            return self._show(len(self._held) - len(rest) + len(_THOUGHT))
         if rest.startswith(_THINK) and self._first:
             self._state = "think"
             return ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -18,6 +19,7 @@ from agentloop.wire.text_calls import CLOSE_TAG, OPEN_TAG
 
 __all__ = ["as_text", "describe", "hint", "offered"]
 
+_FRAME_END = re.compile(r"</(?=\s*tool_result)", re.IGNORECASE)
 _HOW = f"""\
 # Tools
 
@@ -121,9 +123,7 @@ def _result(message: ToolMessage, name: str) -> list[Part]:
     content = (TextPart(message.content),) if isinstance(message.content, str) else message.content
     # A result must not be able to end its own frame and speak as the user.
     inside = [
-        replace(part, text=part.text.replace("</tool_result", "<\\/tool_result"))
-        if isinstance(part, TextPart)
-        else part
+        replace(part, text=_FRAME_END.sub(r"<\\/", part.text)) if isinstance(part, TextPart) else part
         for part in content
     ]
     if all(isinstance(part, TextPart) for part in inside):

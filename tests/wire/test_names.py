@@ -55,6 +55,18 @@ def test_a_name_is_spelled_as_providers_take_it(name: str, spelling: str):
     assert spelled(name) == [spelling]
 
 
+def test_a_tool_that_is_named_like_a_hashed_spelling_is_told_apart():
+    hashed = spelled("db.query", "db__query")[0]
+    names = ["db.query", "db__query", hashed]
+    known = Names.of([Tool(name) for name in names])
+    assert len(set(map(known.to_wire, names))) == 3
+    assert [known.from_wire(known.to_wire(name)) for name in names] == names
+
+
+def test_a_tool_that_is_called_by_its_own_name_is_the_one_that_is_meant():
+    assert Names.of([Tool("db.query"), Tool("quéry")]).from_wire("db.query") == "db.query"
+
+
 def test_two_long_names_that_begin_alike_are_told_apart():
     first, second = spelled("x" * 70 + "a", "x" * 70 + "b")
     assert first != second
