@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence, Set
 from dataclasses import replace
 
-from agentloop.messages import ToolCall
+from agentloop.parts import Part, ToolCall
 from agentloop.repairs import Repair
 
-__all__ = ["settle_ids"]
+__all__ = ["placed", "settle_ids"]
 
 
 def settle_ids(
@@ -38,6 +38,18 @@ def settle_ids(
             repairs.append(Repair(what, call.id, first[key].id))
         own.add(first[key].id)
     return tuple(first.values()), tuple(repairs)
+
+
+def placed(parts: Sequence[Part], settled: Sequence[ToolCall]) -> tuple[Part, ...]:
+    """The parts of a reply with each call as `settle_ids` left it; the repetition of a call has no place."""
+    out: list[Part] = []
+    waiting = list(settled)
+    for part in parts:
+        if not isinstance(part, ToolCall):
+            out.append(part)
+        elif waiting and (waiting[0].name, waiting[0].arguments) == (part.name, part.arguments):
+            out.append(waiting.pop(0))
+    return tuple(out)
 
 
 def _fresh(step: int, position: int, used: Set[str], taken: set[str]) -> str:

@@ -141,8 +141,8 @@ class Driver:
         gate = threading.Semaphore(self.bindings.max_parallel)
         for action in batch:
             yield from self._start(action)
-            work = (contextvars.copy_context().run, self._work, action, gate, finished)
-            threading.Thread(target=work[0], args=work[1:], daemon=True, name=f"tool-{action.call.name}").start()
+            run, name = contextvars.copy_context().run, f"tool-{action.call.name}"
+            threading.Thread(target=run, args=(self._work, action, gate, finished), daemon=True, name=name).start()
         forget = self.cancel.on_cancel(lambda: finished.put(None))
         try:
             for _ in batch:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Literal, TypeAlias
 
+from agentloop.callids import placed
 from agentloop.messages import AssistantMessage, ToolCall
 from agentloop.model import ModelResponse
-from agentloop.parts import Part, VendorPart
+from agentloop.parts import VendorPart
 
 __all__ = ["Verdict", "is_worth_keeping", "read_reply", "with_calls"]
 
@@ -59,11 +60,4 @@ def with_calls(message: AssistantMessage, calls: tuple[ToolCall, ...]) -> Assist
     """
     if not isinstance(message.content, tuple) or not any(isinstance(part, ToolCall) for part in message.content):
         return replace(message, tool_calls=calls)
-    parts: list[Part] = []
-    waiting = list(calls)
-    for part in message.content:
-        if not isinstance(part, ToolCall):
-            parts.append(part)
-        elif waiting and (waiting[0].name, waiting[0].arguments) == (part.name, part.arguments):
-            parts.append(waiting.pop(0))
-    return replace(message, content=tuple(parts), tool_calls=calls)
+    return replace(message, content=placed(message.content, calls), tool_calls=calls)

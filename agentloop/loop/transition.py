@@ -79,13 +79,12 @@ class Transition:
     def _answered(self, response: ModelResponse) -> list[RunEvent]:
         self.state.asking = False
         self.state.steps += 1
-        usage = response.usage
-        self.state.usage += usage if usage.requests else replace(usage, requests=1)
+        self.state.usage += _of_a_request(response.usage)
         self.asking.learn(response)
         calls, repairs = settle_ids(response.tool_calls, step=self.state.steps, used=self.state.used_ids)
         if repairs:
-            response = replace(response, message=with_calls(response.message, calls))
-            response = replace(response, repairs=(*response.repairs, *repairs))
+            message = with_calls(response.message, calls)
+            response = replace(response, message=message, repairs=(*response.repairs, *repairs))
         self.state.response, self.state.text = response, response.text
         self.state.repairs += response.repairs
         events: list[RunEvent] = [Repaired(response.repairs)] if response.repairs else []
@@ -134,7 +133,7 @@ class Transition:
 
     def _summarised(self, text: str, usage: Usage) -> list[RunEvent]:
         self.state.asking = False
-        self.state.usage += usage if usage.requests else replace(usage, requests=1)
+        self.state.usage += _of_a_request(usage)
         error = self.asking.summarised(text)
         return self.end("model_error", "", error) if error else []
 
@@ -261,6 +260,10 @@ class Transition:
         if self.state.open is None:
             raise ValueError("no step is open: this outcome belongs to no action that was wanted")
         return self.state.open
+
+
+def _of_a_request(usage: Usage) -> Usage:
+    return usage if usage.requests else replace(usage, requests=1)
 
 
 def _not_run(reason: str) -> ToolResult:

@@ -181,6 +181,6 @@ def _key(key: Any, path: str, within: tuple[int, ...]) -> str:
 def _sorted(members: list[_Plain]) -> list[_Plain]:
     """In order of value where the members can be compared, else in order of their JSON text: the same in each run."""
     try:
-        return sorted(members)  # type: ignore[type-var]
+        return sorted(cast("list[Any]", members))
     except TypeError:
         return sorted(members, key=_json)

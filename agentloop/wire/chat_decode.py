@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from agentloop.arguments import read_arguments
 from agentloop.errors import ServerError
 from agentloop.messages import AssistantMessage, Message
 from agentloop.model import FinishReason, ModelResponse, Usage
@@ -141,13 +140,8 @@ class ReplyReader:
             entries = [{"function": old}]
         read = [self._read_call(as_dict(entry), reply) for entry in entries]
         calls = [call for call in read if call is not None]
-        if not calls:
-            return
-        reply.calls, renamed = settled(calls, history)
-        reply.repairs += renamed
-        if whole:
-            mended = (read_arguments(call.arguments).repair for call in reply.calls if "custom" not in call.extra)
-            reply.repairs += [repair for repair in mended if repair is not None]
+        reply.calls, repairs = settled(calls, history, whole=whole)
+        reply.repairs += repairs
 
     def _read_call(self, entry: dict[str, Any], reply: _Reply) -> ToolCall | None:
         function = as_dict(entry.get("function"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from agentloop.arguments import read_arguments
-from agentloop.callids import settle_ids
+from agentloop.callids import placed, settle_ids
 from agentloop.messages import AssistantMessage, Message
 from agentloop.parts import Part, ReasoningPart, RefusalPart, TextPart, ToolCall
 from agentloop.repairs import Repair
@@ -13,14 +13,22 @@ from agentloop.repairs import Repair
 __all__ = ["read_cut", "read_turn", "settled"]
 
 
-def settled(calls: Sequence[ToolCall], history: Sequence[Message]) -> tuple[tuple[ToolCall, ...], tuple[Repair, ...]]:
-    """`settle_ids` for the reply to `history`. Its turns are counted only when an id must be made: a long history takes
+def settled(
+    calls: Sequence[ToolCall], history: Sequence[Message], *, whole: bool
+) -> tuple[tuple[ToolCall, ...], list[Repair]]:
+    """The calls of the reply to `history`, each with an id of its own, and the repairs of ids and arguments. `whole`
+    says that the calls were not cut. The turns so far are counted only when an id must be made: a long history takes
     longer than all else in a reply."""
+    own, repairs = tuple(calls), list[Repair]()
     ids = {call.id for call in calls}
-    if len(ids) == len(calls) and all(map(str.strip, ids)):
-        return tuple(calls), ()
-    turns = sum(isinstance(past, AssistantMessage) for past in history)
-    return settle_ids(calls, step=turns + 1)
+    if len(ids) < len(calls) or not all(map(str.strip, ids)):
+        turns = sum(isinstance(past, AssistantMessage) for past in history)
+        own, renamed = settle_ids(calls, step=turns + 1)
+        repairs += renamed
+    if whole:
+        mended = (read_arguments(call.arguments).repair for call in own if "custom" not in call.extra)
+        repairs += [repair for repair in mended if repair is not None]
+    return own, repairs
 
 
 def read_turn(
@@ -32,15 +40,11 @@ def read_turn(
     same message for the same reply.
     """
     calls = [part for part in parts if isinstance(part, ToolCall)]
-    own, renamed = settled(calls, history)
-    repairs = list(renamed)
-    if whole:
-        mended = (read_arguments(call.arguments).repair for call in own if "custom" not in call.extra)
-        repairs += [repair for repair in mended if repair is not None]
+    own, repairs = settled(calls, history, whole=whole)
     first = next((i for i, part in enumerate(parts) if isinstance(part, ToolCall)), len(parts))
     if all(isinstance(part, ToolCall) for part in parts[first:]):
         return AssistantMessage(_content(parts[:first]), own), repairs
-    return AssistantMessage(tuple(_placed(parts, list(own))), own), repairs
+    return AssistantMessage(placed(parts, own), own), repairs
 
 
 def read_cut(parts: Sequence[Part], notes: list[str]) -> AssistantMessage:
@@ -55,14 +59,3 @@ def _content(parts: Sequence[Part]) -> str | tuple[Part, ...] | None:
     if len(parts) == 1 and isinstance(parts[0], TextPart):
         return parts[0].text
     return tuple(parts) or None
-
-
-def _placed(parts: Sequence[Part], waiting: list[ToolCall]) -> list[Part]:
-    """The parts with each call as it was settled; the repetition of a call has no place."""
-    out: list[Part] = []
-    for part in parts:
-        if not isinstance(part, ToolCall):
-            out.append(part)
-        elif waiting and (waiting[0].name, waiting[0].arguments) == (part.name, part.arguments):
-            out.append(waiting.pop(0))
-    return out
