@@ -96,6 +96,10 @@ class Endpoint:
         return request
 
 
+# The originals refuse reasoning from elsewhere, which is not signed or encrypted by them; so may who speaks for them.
+_UNKNOWN = {"anthropic": Quirks(auth="x-api-key", reasoning="never"), "responses": Quirks(reasoning="never")}
+
+
 def open_endpoint(
     base_url: str,
     model: str,
@@ -198,8 +202,7 @@ def _quirks(url: httpx.URL, provider: str | None, quirks: Quirks | str | None, w
         return PRESETS[provider]
     hosted = [row for row in PRESETS.values() if row.base_url and httpx.URL(row.base_url).host == url.host]
     if url.host == "localhost" or not hosted:
-        # The original refuses thinking without a signature, and so may whoever speaks for it.
-        return Quirks(auth="x-api-key", reasoning="never") if _family(wire) == "anthropic" else Quirks()
+        return _UNKNOWN.get(_family(wire), Quirks())
     return next((row for row in hosted if row.wire == _family(wire)), hosted[0])
 
 
