@@ -23,7 +23,8 @@ class ServerCounter:
 
     Each list that was not counted before is a request; it costs no tokens, but time, and rate limits count. For a run
     that trims often the default counter, which learns from the usage of the replies, is close and needs no request.
-    Raises ModelError when the server does not answer. Safe for threads.
+    Raises ModelError when the server does not answer, and when `model` is a client that answers instead of counting.
+    Safe for threads.
     """
 
     def __init__(self, model: Model) -> None:
@@ -42,7 +43,7 @@ class ServerCounter:
             known = self._known.get(key)
         if known is not None:
             return known[1]
-        tokens = self._ask(ModelRequest(asked, tuple(tools)))
+        tokens = self._ask(ModelRequest(asked, tuple(tools), options={"max_tokens": 1}))
         with self._lock:
             self._known[key] = (counted, tokens)
             if len(self._known) > _KEPT:
@@ -52,7 +53,11 @@ class ServerCounter:
     def _ask(self, request: ModelRequest) -> int:
         with closing(self._model.events(request)) as events:
             for event in events:
-                if isinstance(event, ResponseDone) and (tokens := event.response.usage.input_tokens) is not None:
+                if not isinstance(event, ResponseDone):
+                    continue
+                if event.response.finish_reason is not None:  # it has answered, which costs tokens
+                    break
+                if (tokens := event.response.usage.input_tokens) is not None:
                     return tokens
         raise ProtocolError(
             "the server did not count: give a client with wire='anthropic-tokens'",

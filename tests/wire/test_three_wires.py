@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentloop import Agent, AsyncAgent, AsyncClient, Client, RunResult, tool
+from agentloop.errors import ProtocolError
 from agentloop.history import ServerCounter
 from agentloop.messages import AssistantMessage, Message, ToolMessage, UserMessage, messages_from
 from agentloop.mock import MockProvider, Reply
@@ -326,3 +327,9 @@ def test_tokens_are_counted_by_the_server_and_each_list_once() -> None:
             counts = [counter.count(history, TOOLS), counter.count(history, TOOLS)]
     assert counts == [usage.input_tokens] * 2
     assert [request.path for request in mock.requests] == ["/v1/messages", "/v1/messages/count_tokens"]
+
+
+def test_a_client_that_answers_is_no_counter() -> None:
+    told = pytest.raises(ProtocolError, match="wire='anthropic-tokens'")
+    with MockProvider() as mock, Client(mock.base_url, model="m", wire="anthropic") as client, told:
+        ServerCounter(client).count((UserMessage("hi"),))
