@@ -7,7 +7,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from agentloop.mock.anthropic_checks import check_count_request, check_messages_request, check_version
+from agentloop.mock.anthropic_checks import (
+    check_count_request,
+    check_messages_request,
+    check_sampling_of_version,
+    check_version,
+)
 from agentloop.mock.conversation import Call, Offer, Question, Reply, Turn, tokens_of
 from agentloop.mock.dialect import Dialect, Rendering
 from agentloop.shapes import as_dict, as_list
@@ -185,6 +190,7 @@ MESSAGES = Dialect(
     _whole,
     _streamed,
     check_headers=check_version,
+    check_both=check_sampling_of_version,
     refusal=_refusal,
     id_header="request-id",
 )

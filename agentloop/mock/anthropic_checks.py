@@ -12,7 +12,7 @@ from typing import Any, cast
 
 from agentloop.mock.refusal import Refused, a_list, an_object, error_body, one_of, optional, refuse, required, text
 
-__all__ = ["check_count_request", "check_messages_request", "check_version"]
+__all__ = ["check_count_request", "check_messages_request", "check_sampling_of_version", "check_version"]
 
 VERSIONS = ("2023-06-01", "2026-10-21")
 
@@ -40,6 +40,12 @@ def check_version(headers: Mapping[str, str]) -> dict[str, Any] | None:
     return error_body(f"anthropic-version: header is required; it must be {' or '.join(VERSIONS)}, not {version!r}")
 
 
+def check_sampling_of_version(body: Mapping[str, Any], headers: Mapping[str, str]) -> dict[str, Any] | None:
+    """The error body for fields that the version in the headers has no more, or None."""
+    gone = sorted(body.keys() & _SAMPLING) if headers.get("anthropic-version") == "2026-10-21" else []
+    return error_body(f"{gone[0]}: Extra inputs are not permitted", param=gone[0]) if gone else None
+
+
 def check_messages_request(body: Any) -> dict[str, Any] | None:
     """The error body that a strict server answers with status 400, or None when it would accept the request."""
     try:
@@ -48,6 +54,7 @@ def check_messages_request(body: Any) -> dict[str, Any] | None:
         required(request, "max_tokens", "max_tokens")
         optional(request, "max_tokens", int, 0)
         _check_sampling(request)
+        _check_thinking(request)
         _check_conversation(request)
     except Refused as refused:
         return refused.body
@@ -88,6 +95,17 @@ def _check_sampling(request: dict[str, Any]) -> None:
     for i, word in enumerate(a_list(request.get("stop_sequences") or [], "stop_sequences")):
         if not text(word, f"stop_sequences.{i}").strip():
             refuse(f"stop_sequences.{i}: each stop sequence must contain non-whitespace", "stop_sequences")
+
+
+def _check_thinking(request: dict[str, Any]) -> None:
+    thinking = an_object(request.get("thinking") or {"type": "disabled"}, "thinking")
+    kinds = ("enabled", "disabled", "adaptive", "between_tools")
+    if one_of(required(thinking, "type", "thinking.type"), kinds, "thinking.type") != "enabled":
+        return
+    required(thinking, "budget_tokens", "thinking.budget_tokens")
+    optional(thinking, "budget_tokens", int, 1024)
+    if thinking["budget_tokens"] >= request["max_tokens"]:
+        refuse("`max_tokens` must be greater than `thinking.budget_tokens`.", "max_tokens")
 
 
 def _check_tools(request: dict[str, Any]) -> set[str]:
@@ -189,7 +207,8 @@ def _check_block(kind: str, block: dict[str, Any], path: str) -> None:
             an_object(required(block, "input", f"{path}.input"), f"{path}.input")
         case "thinking":
             text(required(block, "thinking", f"{path}.thinking"), f"{path}.thinking")
-            text(required(block, "signature", f"{path}.signature"), f"{path}.signature")
+            if not text(required(block, "signature", f"{path}.signature"), f"{path}.signature"):
+                refuse(f"{path}: Invalid `signature` in `thinking` block", path)
         case "redacted_thinking":
             text(required(block, "data", f"{path}.data"), f"{path}.data")
         case _:

@@ -57,7 +57,7 @@ class MockApp:
         refused = dialect.check_headers(headers)
         if refused is not None:
             return _refusal(400, refused, number, dialect=dialect)
-        return self._reply(dialect, body, number)
+        return self._reply(dialect, headers, body, number)
 
     def no_answer(self) -> Answer:
         """The headers that every answer has, for a fault that takes the answer's place."""
@@ -80,13 +80,13 @@ class MockApp:
             return error_body("You didn't provide an API key. Send it as 'Authorization: Bearer YOUR_KEY'.")
         return error_body("Incorrect API key provided.", code="invalid_api_key")
 
-    def _reply(self, dialect: Dialect, body: bytes, number: int) -> Answer:
+    def _reply(self, dialect: Dialect, headers: Mapping[str, str], body: bytes, number: int) -> Answer:
         try:
             request = json.loads(body)
         except ValueError as problem:
             message = f"We could not parse the JSON body of your request: {problem}."
             return _refusal(400, error_body(message), number, dialect=dialect)
-        refused = dialect.check(request)
+        refused = dialect.check(request) or dialect.check_both(request, headers)
         if refused is not None:
             return _refusal(400, refused, number, dialect=dialect)
         if dialect.count is not None:

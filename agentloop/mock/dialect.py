@@ -25,6 +25,8 @@ class Dialect:
     """One wire. `check` gives the body of a 400 or None; `read` is called for a body that has passed it, and raises
     Refused for what the original takes and the mock cannot do.
 
+    `check_both` is as `check`, for what body and headers do not allow together.
+
     `whole` gives the JSON of a reply, `streamed` the bytes of each of its events. `check_headers` is as `check`, for
     the headers by their names in lower case.
 
@@ -38,6 +40,7 @@ class Dialect:
     whole: Callable[[Reply, Rendering], dict[str, Any]]
     streamed: Callable[[Reply, Rendering], list[bytes]]
     check_headers: Callable[[Mapping[str, str]], dict[str, Any] | None] = lambda headers: None
+    check_both: Callable[[Mapping[str, Any], Mapping[str, str]], dict[str, Any] | None] = lambda body, headers: None
     refusal: Callable[[Mapping[str, Any], int, str], Mapping[str, Any]] = lambda body, status, request_id: body
     id_header: str = "x-request-id"
     count: Callable[[Mapping[str, Any]], dict[str, Any]] | None = None

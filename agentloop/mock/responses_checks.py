@@ -131,7 +131,7 @@ def _check_input(request: dict[str, Any]) -> None:
         if kind == "message":
             _check_message(item, path)
         elif kind == "reasoning":
-            _check_reasoning(item, path, last=i + 1 == len(items))
+            _check_reasoning(item, path, items[i + 1] if i + 1 < len(items) else {})
         elif kind in _OUTPUTS:
             _check_output(item, kind, waiting, path)
         else:
@@ -163,10 +163,11 @@ def _check_parts(content: Any, kinds: tuple[str, ...], path: str) -> None:
             refuse(f"Missing required parameter: '{where}.image_url'.", where, "missing_required_parameter")
 
 
-def _check_reasoning(item: dict[str, Any], path: str, *, last: bool) -> None:
+def _check_reasoning(item: dict[str, Any], path: str, following: dict[str, Any]) -> None:
     item_id = text(required(item, "id", f"{path}.id"), f"{path}.id")
     a_list(required(item, "summary", f"{path}.summary"), f"{path}.summary")
-    if last:
+    kind = following.get("type", "message")
+    if kind in _OUTPUTS or (kind == "message" and following.get("role") != "assistant"):
         refuse(f"Item '{item_id}' of type 'reasoning' was provided without its required following item.", "input")
 
 

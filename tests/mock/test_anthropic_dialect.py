@@ -70,6 +70,7 @@ def test_a_good_history_is_accepted(messages: list[Any]) -> None:
         ([USER, model({**CALL, "input": "{}"})], "expected an object, but got a string"),
         ([USER, model({**CALL, "name": "a b"})], "should match pattern"),
         ([USER, model({"type": "thinking", "thinking": "x"})], "messages.1.content.0.signature"),
+        ([USER, model({"type": "thinking", "thinking": "x", "signature": ""})], "Invalid `signature`"),
         ([user(CALL)], "Invalid value: 'tool_use'"),
     ],
 )
@@ -91,6 +92,8 @@ def test_a_history_that_the_original_refuses(messages: list[Any], told: str) -> 
         ({"tools": [TOOL], "tool_choice": "auto"}, "expected an object, but got a string"),
         ({"tools": [TOOL], "tool_choice": {"type": "tool", "name": "g"}}, "Tool 'g' not found"),
         ({"system": [{"type": "image"}]}, "Supported values are: 'text'"),
+        ({"thinking": {"type": "enabled"}}, "thinking.budget_tokens"),
+        ({"thinking": {"type": "enabled", "budget_tokens": 1024}}, "`max_tokens` must be greater"),
         ({"system": [MARKED] * 5}, "A maximum of 4 blocks with cache_control may be provided. Found 5."),
     ],
 )
@@ -103,6 +106,11 @@ def test_max_tokens_is_required_for_a_reply_and_refused_for_a_count() -> None:
     assert check_count_request(counted) is None
     assert "max_tokens" in str(check_messages_request(counted))
     assert "max_tokens: Extra inputs" in str(check_count_request({**counted, "max_tokens": 9}))
+
+
+@pytest.mark.parametrize(("version", "status"), [("2023-06-01", 200), ("2026-10-21", 400)])
+def test_the_newer_version_has_no_sampling(version: str, status: int) -> None:
+    assert ask(Reply("x"), headers=[("anthropic-version", version)], temperature=0).status_code == status
 
 
 # --- replies ---------------------------------------------------------------------------------------------------------

@@ -49,6 +49,7 @@ def test_a_good_input_is_accepted(items: list[Any]) -> None:
         ([USER, CALL, OUTPUT, OUTPUT], "No tool call found"),
         ([USER, CUSTOM, OUTPUT], "No tool call found"),
         ([USER, REASONING], "'rs_1' of type 'reasoning' was provided without its required following item."),
+        ([USER, REASONING, USER], "'rs_1' of type 'reasoning' was provided without its required following item."),
         ([USER, {"type": "reasoning", "summary": []}, CALL], "input[1].id"),
         ([{"type": "item_reference", "id": "x"}], "Invalid value: 'item_reference'"),
         ([{"role": "tool", "content": "x"}], "Supported values are: 'user', 'assistant', 'system', 'developer'"),
