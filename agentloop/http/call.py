@@ -92,10 +92,11 @@ class Call:
     # --- an attempt ----------------------------------------------------------------------------------------------
 
     def reply(self, response: httpx.Response) -> Reply:
-        """What reads the response's body. Raises RequestRejected for a redirect, and what `check` raises."""
+        """What reads the response's body. Raises RequestRejected for a redirect, and when the call was
+        cancelled or is late."""
         endpoint = self._endpoint
         self._status = response.status_code
-        self.check()
+        self._check()
         self.watch.refresh()
         self._reply = open_reply(
             endpoint.wire,
@@ -108,7 +109,7 @@ class Call:
         )
         return self._reply
 
-    def check(self) -> None:
+    def _check(self) -> None:
         """Raises when the call was cancelled, or is late with a transport that keeps no deadlines."""
         if self.watch.cancelled:
             raise cancelled(self._partial())
@@ -116,10 +117,11 @@ class Call:
             raise self._timed_out()
 
     def take(self, reply: Reply, chunk: bytes, response: httpx.Response) -> Sequence[ModelEvent]:
-        """The events of the next bytes, as they go to the caller. Raises what `check` and `reply.feed` raise."""
+        """The events of the next bytes, as they go to the caller. Raises what `reply.feed` raises, and when the
+        call was cancelled or is late."""
         watch = self.watch
         if watch.cancelled or not watch.governed:
-            self.check()
+            self._check()
         events = reply.feed(chunk)
         if events:
             self.pass_on(events, response)

@@ -14,6 +14,7 @@ from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterable, Awaitable, Callable, Generator, Iterable, Mapping
 from contextlib import aclosing, closing
 from functools import lru_cache
+from importlib.util import find_spec
 from typing import Any, cast
 
 import httpcore
@@ -49,11 +50,8 @@ def _factory(
     options |= {"proxy_url": str(proxy.url), "proxy_auth": proxy.raw_auth}
     if proxy.url.scheme in ("http", "https"):
         return "HTTPProxy", options
-    try:
-        import socksio as _socksio  # pyright: ignore[reportMissingImports] # an extra of httpx, needed by httpcore
-    except ImportError:
-        raise ConfigError("a SOCKS proxy is set: pip install 'httpx[socks]', or set trust_env=False") from None
-    del _socksio
+    if find_spec("socksio") is None:  # which httpcore needs
+        raise ConfigError("a SOCKS proxy is set: pip install 'httpx[socks]', or set trust_env=False")
     return "SOCKSProxy", options
 
 
