@@ -41,6 +41,13 @@ def test_every_script_runs(code: str, tmp_path: Path):
     assert (ran.returncode, ran.stderr) == (0, "")
 
 
+def test_the_demo_shows_what_the_text_shows():
+    demo = [sys.executable, "-m", "agentloop", "run", "What is the weather in Tokyo, in Fahrenheit?"]
+    ran = subprocess.run([*demo, "--mock", "--demo-tools"], capture_output=True, text=True, check=True, cwd=ROOT)
+    [shown] = [text for language, text in BLOCKS if language == "text" and "step 1" in text]
+    assert [line for line in shown.splitlines() if line not in ran.stderr.splitlines()] == ran.stdout.splitlines()
+
+
 def test_the_policy_decides_as_it_says():
     [text] = [code for language, code in BLOCKS if language == "toml"]
     policy = TomlPolicy.from_dict(tomllib.loads(text))

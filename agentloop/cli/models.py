@@ -100,7 +100,7 @@ def _from_environment(settings: Settings, key_stand_in: str | None) -> Client:
             shared["api_key"] = key_stand_in  # when something else is wrong, this fails too, and says what
             return Client.from_env(settings.provider, model=settings.model, **shared)
     except ConfigError as error:
-        hint = "or name a server with --base-url and --model, or try the built-in stand-in with --mock"
+        hint = "(here also: --model NAME; another server by --base-url URL; --mock, the built-in stand-in)"
         raise ConfigError(f"{error}\n{hint}") from error
 
 

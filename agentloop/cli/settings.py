@@ -63,9 +63,12 @@ def _split(context: click.Context, parameter: click.Parameter, value: tuple[str,
 _FILE = click.Path(path_type=Path, dir_okay=False)
 
 _OPTIONS = (
-    click.option("--provider", metavar="NAME", help="A known provider; its usual variables give key and model."),
-    click.option("--base-url", metavar="URL", help="Any server, by its address. No key is sent to it unless --key-env "
-                 "names one."),
+    click.option("--provider", metavar="NAME",
+                 help="A known provider, such as deepseek; its usual variables give key and model. An unknown name "
+                 "lists them all."),
+    click.option("--base-url", metavar="URL",
+                 help="Any server, by its address. No key is sent to it unless --key-env names one. Without --provider "
+                 "and --base-url, AGENTLOOP_BASE_URL, AGENTLOOP_MODEL and AGENTLOOP_API_KEY say whom to ask."),
     click.option("--wire", type=click.Choice(["chat", "responses", "anthropic"]),
                  help="The dialect that the server speaks. By default the provider's own, else Chat Completions."),
     click.option("--key-env", metavar="VARIABLE", help="The environment variable that holds the key for --base-url."),
