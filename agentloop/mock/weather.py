@@ -1,8 +1,9 @@
 """The weather scenario: rules that use the tools which a request offers, and answer from their results.
 
 Asked for the weather of a city, it calls a tool whose name speaks of weather; asked for Fahrenheit, it hands each
-temperature found to a tool whose name speaks of converting; then it answers. All is read from the turns since the last
-user turn, so the same request always gets the same reply.
+temperature found to a tool whose name speaks of converting; then it answers. The tools of the toolbox are used too,
+see `agentloop.mock.errands`. All is read from the turns since the last user turn, so the same request always gets the
+same reply.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any, cast
 
 from agentloop.mock.conversation import Call, Offer, Question, Reply
 from agentloop.mock.demo import CITIES
+from agentloop.mock.errands import errand_answer, errands
 from agentloop.mock.sample import sample
 
 __all__ = ["weather"]
@@ -45,7 +47,7 @@ class _Finding:
 
 def weather(question: Question) -> Reply:
     """The reply of the rules; see the module's description."""
-    calls = _wanted_calls(question)
+    calls = _wanted_calls(question) or errands(question)
     if not calls and question.must_call and question.tools:
         tool = question.tools[0]
         calls = [Call(tool.name, json.dumps(sample(tool.parameters), ensure_ascii=False))]
@@ -53,7 +55,7 @@ def weather(question: Question) -> Reply:
         return Reply(calls=tuple(calls))
     if question.output_schema is not None:
         return Reply(json.dumps(sample(question.output_schema), ensure_ascii=False))
-    return Reply(_answer(question))
+    return Reply(errand_answer(question) or _answer(question))
 
 
 def _wanted_calls(question: Question) -> list[Call]:
