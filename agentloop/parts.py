@@ -120,7 +120,8 @@ class RefusalPart:
 class VendorPart:
     """An item that only its vendor understands (a signature, encrypted reasoning, an unknown part).
 
-    It goes back unchanged to the wire and provider it came from, and is left out for any other.
+    It goes back unchanged to the wire and provider it came from, and is left out for any other. Without wire and
+    provider it was written by hand, and goes to whoever is asked.
     """
 
     wire: str
@@ -193,8 +194,10 @@ def part_from_dict(value: Any) -> Part:
         raise HistoryError(f"a content part must be an object, not {type(value).__name__}")
     rest = dict(cast("Mapping[str, Any]", value))
     match rest.pop("type", "text"):
-        case "text":
+        case "text" | "input_text":  # the latter is what the Responses API calls it
             return TextPart(str(rest.pop("text", "")), extra=rest)
+        case "output_text":  # its further keys are about the text, and not sent
+            return TextPart(str(rest.pop("text", "")))
         case "reasoning":
             return ReasoningPart(str(rest.pop("text", "")), extra=rest)
         case "refusal":
@@ -215,7 +218,7 @@ def part_from_dict(value: Any) -> Part:
         case "tool_call":
             return tool_call_from_dict(as_dict(rest.get("tool_call")))
         case other:
-            return VendorPart("chat", "", {**rest, "type": other})
+            return VendorPart("", "", {**rest, "type": other})
 
 
 def _file_from_dict(file: Mapping[str, Any], rest: dict[str, Any]) -> FilePart:

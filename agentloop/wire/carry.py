@@ -129,7 +129,7 @@ class Carrier:
 
     def ours(self, part: VendorPart) -> bool:
         """A part without a provider was written by hand, for whoever gets it."""
-        return part.wire == self.wire and (self.provider is None or part.provider in ("", self.provider))
+        return part.wire in ("", self.wire) and (self.provider is None or part.provider in ("", self.provider))
 
     def _lose(self, what: str) -> None:
         self.losses.append(what)

@@ -97,7 +97,7 @@ class MessageWriter:
 
     def _ours(self, part: VendorPart) -> bool:
         """A part without a provider was written by hand, for whoever gets it."""
-        if part.wire == "chat" and part.provider in ("", self.provider):
+        if part.wire in ("", "chat") and part.provider in ("", self.provider):
             return True
         self.notes.append(f"an item that only {part.provider or part.wire} understands was left out")
         return False

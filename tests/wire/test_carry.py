@@ -6,7 +6,7 @@ import pytest
 
 from agentloop.errors import ConfigError
 from agentloop.history import pin
-from agentloop.messages import AssistantMessage, Message, SystemMessage, ToolMessage, UserMessage
+from agentloop.messages import AssistantMessage, Message, SystemMessage, ToolMessage, UserMessage, messages_from
 from agentloop.parts import AudioPart, FilePart, ImagePart, RefusalPart, TextPart, ToolCall, VendorPart
 from agentloop.wire.convert import convert
 
@@ -52,6 +52,14 @@ def test_the_name_in_a_result_is_no_loss_since_its_call_says_it_too() -> None:
 def test_media_that_cannot_be_shown_become_a_note(message: Message, to: Any, text: str) -> None:
     moved, losses = carried(message, to)
     assert (moved.content, len(losses)) == ((TextPart(text),), 1)
+
+
+@pytest.mark.parametrize("to", ["chat", "responses", "anthropic"])
+def test_a_part_written_by_hand_goes_to_whoever_is_asked(to: Any) -> None:
+    written = {"type": "image", "source": {"type": "url", "url": "https://example.org/a.png"}}
+    (message,) = messages_from([{"role": "user", "content": [{"type": "input_text", "text": "see"}, written]}])
+    assert carried(message, to, "p") == (message, [])
+    assert message.content == (TextPart("see"), VendorPart("", "", written))
 
 
 @pytest.mark.parametrize(
