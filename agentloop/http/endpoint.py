@@ -123,11 +123,7 @@ def open_endpoint(
     url = _base(base_url)
     row = _quirks(url, provider, quirks, wire)
     name = provider or (row.name if row.name != "custom" else url.host)
-    if not model:
-        raise ConfigError("model is empty: give the name of a model that the server knows")
-    if max_connections < 1:
-        raise ConfigError(f"max_connections={max_connections}: at least 1")
-    _check_patience(retry, timeouts)
+    _check(model, max_connections, retry, timeouts)
     key = read_key(api_key)
     extra = {header: check_header(header, value) for header, value in (extra_headers or {}).items()}
     no_key = key is None and not any(is_sensitive(header) for header in extra)
@@ -154,8 +150,12 @@ def open_endpoint(
     )
 
 
-def _check_patience(retry: object, timeouts: object) -> None:
-    """Other libraries take numbers here; ours would fail at the first error, far from the mistake."""
+def _check(model: str, max_connections: int, retry: object, timeouts: object) -> None:
+    if not model:
+        raise ConfigError("model is empty: give the name of a model that the server knows")
+    if max_connections < 1:
+        raise ConfigError(f"max_connections={max_connections}: at least 1")
+    # Other libraries take numbers for these two; here they would fail at the first error, far from the mistake.
     if not isinstance(retry, RetryPolicy | None):
         raise ConfigError(f"retry={retry!r}: write retry=RetryPolicy(attempts=3), or None for a single try")
     if not isinstance(timeouts, Timeouts):
