@@ -11,6 +11,7 @@ import click
 
 from agentloop.cli.program import STOPPED
 from agentloop.cli.screen import Screen
+from agentloop.errors import ConfigError
 
 if TYPE_CHECKING:
     from agentloop.cli.curl_line import Consent, CurlCall
@@ -73,7 +74,11 @@ def _text(line: str, file: Path | None) -> str:
     if file is not None:
         if line != "-":
             raise click.UsageError("give the command as an argument or with --file, not both")
-        return file.read_text("utf-8")
+        try:
+            return file.read_text("utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            reason = error.strerror if isinstance(error, OSError) else "it is not text in UTF-8"
+            raise ConfigError(f"{file}: cannot be read: {reason}") from None
     return sys.stdin.read() if line == "-" else line
 
 

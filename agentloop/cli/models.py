@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Generator
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any, cast
@@ -113,6 +114,8 @@ def _default_model(provider: str | None) -> str | None:
 
 
 def _key(variable: str, stand_in: str | None) -> str:
+    if not re.fullmatch(r"[A-Za-z_]\w*", variable, re.ASCII):
+        raise ConfigError("--key-env takes the name of a variable, such as MY_KEY, and not the key itself")
     key = os.environ.get(variable, "").strip() or stand_in
     if not key:
         raise ConfigError(f"the variable {variable} that --key-env names is not set")

@@ -40,8 +40,11 @@ def as_curl(
     `body_file` the body is read from that file, which the caller writes. `pretty` indents a JSON body, and says that
     its bytes differ.
 
-    Raises ConfigError for a body that holds a key, or that is not text and has no file.
+    Raises ConfigError for a body that holds a key, or that is not text and has no file, and for a `key_variable` that
+    is no name.
     """
+    if key_variable is not None and not re.fullmatch(r"[A-Za-z_]\w*", key_variable, re.ASCII):
+        raise ConfigError("key_variable is the name of a variable, such as MY_KEY")
     keys = _Keys(request, key_variable)
     lines = [_first_line(request, keys), *_header_options(request, keys)]
     body = request.content

@@ -109,6 +109,17 @@ def test_an_unknown_option_is_named_and_nothing_is_sent(agentloop):
     assert "--retry" in done.stderr
 
 
+@pytest.mark.parametrize(("content", "told"), [(None, "No such file"), (b"\xff", "not text")])
+def test_a_file_that_cannot_be_read_is_named(agentloop, tmp_path: Path, content: bytes | None, told: str):
+    file = tmp_path / "line.txt"
+    if content:
+        file.write_bytes(content)
+    done = agentloop("from-curl", "--file", str(file))
+    assert done.exit_code == 2
+    assert f"{file}: cannot be read: " in done.stderr
+    assert told in done.stderr
+
+
 def test_a_line_and_a_file_at_once_are_refused(agentloop):
     assert agentloop("from-curl", "curl h", "--file", "x").exit_code == 2
 

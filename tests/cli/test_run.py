@@ -148,6 +148,7 @@ def test_without_a_provider_the_variables_and_the_stand_in_are_named(agentloop):
         (["--mock", "--provider", "deepseek"], "leave out --provider"),
         (["--base-url", "http://127.0.0.1:1/v1"], "needs --model"),
         (["--base-url", "http://127.0.0.1:1/v1", "--model", "m", "--key-env", "NO_SUCH"], "NO_SUCH"),
+        (["--base-url", "http://127.0.0.1:1/v1", "--model", "m", "--key-env", "sk-1"], "not the key itself"),
         (["--provider", "nobody"], "unknown provider"),
         (["--mock", "--max-steps", "0"], "--max-steps"),
         (["--mock", "--policy", "missing.toml"], "missing.toml"),

@@ -100,6 +100,12 @@ def test_the_variable_of_the_key_can_be_named():
     assert curl_variables(request, key_variable="MY_KEY") == ("MY_KEY",)
 
 
+def test_a_variable_that_is_no_name_is_refused():
+    with pytest.raises(ConfigError, match="key_variable is the name of a variable") as caught:
+        as_curl(Client("http://h/v1", model="m").build_request("hi"), key_variable="sk-secret-99")
+    assert "secret-99" not in str(caught.value)
+
+
 def test_a_key_that_stands_in_another_header_is_a_variable_there_too():
     client = Client("http://localhost:8080/v1", model="m", api_key=KEY, extra_headers={"X-Note": f"use {KEY} now"})
     assert '"X-Note: use $AGENTLOOP_API_KEY now"' in as_curl(client.build_request("hi"))
