@@ -28,7 +28,17 @@ _STOP_REASONS = {
     "content_filter": "refusal",
     "pause": "pause_turn",
 }
-_ERROR_TYPES = {400: "invalid_request_error", 401: "authentication_error", 404: "not_found_error", 500: "api_error"}
+_ERROR_TYPES = {
+    401: "authentication_error",
+    402: "billing_error",
+    403: "permission_error",
+    404: "not_found_error",
+    409: "conflict_error",
+    413: "request_too_large",
+    429: "rate_limit_error",
+    504: "timeout_error",
+    529: "overloaded_error",
+}
 
 
 def _read(body: Mapping[str, Any]) -> Question:
@@ -105,7 +115,8 @@ def _streamed(reply: Reply, rendering: Rendering) -> list[bytes]:
 
 def _refusal(body: Mapping[str, Any], status: int, request_id: str) -> dict[str, Any]:
     """An error in OpenAI's shape, in the one of this API."""
-    told = {"type": _ERROR_TYPES.get(status, "invalid_request_error"), "message": body["error"]["message"]}
+    kind = _ERROR_TYPES.get(status, "api_error" if status >= 500 else "invalid_request_error")
+    told = {"type": kind, "message": body["error"]["message"]}
     return {"type": "error", "error": told, "request_id": request_id}
 
 

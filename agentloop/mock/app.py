@@ -5,7 +5,7 @@ from __future__ import annotations
 import hmac
 import itertools
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -59,9 +59,9 @@ class MockApp:
             return _refusal(400, refused, number, dialect=dialect)
         return self._reply(dialect, headers, body, number)
 
-    def no_answer(self) -> Answer:
+    def no_answer(self, target: str) -> Answer:
         """The headers that every answer has, for a fault that takes the answer's place."""
-        return _json(200, {}, next(self._numbers))
+        return _json(200, {}, next(self._numbers), _DIALECTS.get(_path(target)))
 
     def is_model_call(self, method: str, target: str) -> bool:
         """Whether a request asks for a reply; only such requests meet faults."""
@@ -80,13 +80,13 @@ class MockApp:
             return error_body("You didn't provide an API key. Send it as 'Authorization: Bearer YOUR_KEY'.")
         return error_body("Incorrect API key provided.", code="invalid_api_key")
 
-    def _reply(self, dialect: Dialect, headers: Mapping[str, str], body: bytes, number: int) -> Answer:
+    def _reply(self, dialect: Dialect, received: Mapping[str, str], body: bytes, number: int) -> Answer:
         try:
             request = json.loads(body)
         except ValueError as problem:
             message = f"We could not parse the JSON body of your request: {problem}."
             return _refusal(400, error_body(message), number, dialect=dialect)
-        refused = dialect.check(request) or dialect.check_both(request, headers)
+        refused = dialect.check(request) or dialect.check_both(request, received)
         if refused is not None:
             return _refusal(400, refused, number, dialect=dialect)
         if dialect.count is not None:
@@ -99,7 +99,8 @@ class MockApp:
         rendering = Rendering(request, f"mock-{number}", MODEL)
         if request.get("stream"):
             pieces = tuple(dialect.streamed(reply, rendering))
-            return Answer(200, _headers(number, "text/event-stream; charset=utf-8", dialect), pieces, stream=True)
+            headers = _headers(number, "text/event-stream; charset=utf-8", dialect)
+            return Answer(200, headers, pieces, stream=True, told=_told(number, dialect))
         return _json(200, dialect.whole(reply, rendering), number, dialect)
 
 
@@ -119,7 +120,12 @@ def _headers(number: int, content_type: str, dialect: Dialect | None) -> tuple[t
 
 def _json(status: int, body: Mapping[str, Any], number: int, dialect: Dialect | None = None) -> Answer:
     data = json.dumps(body, ensure_ascii=False).encode()
-    return Answer(status, _headers(number, "application/json", dialect), (data,))
+    return Answer(status, _headers(number, "application/json", dialect), (data,), told=_told(number, dialect))
+
+
+def _told(number: int, dialect: Dialect | None) -> Callable[[dict[str, Any], int], Mapping[str, Any]]:
+    """How the dialect says an error that a fault makes."""
+    return lambda error, status: dialect.refusal(error, status, _request_id(number)) if dialect else error
 
 
 def _refusal(

@@ -155,7 +155,7 @@ class _Responder:
         try:
             fault = self._plan.next(received) if self._app.is_model_call(method, target) else Fault()
             if fault.replaces_answer:
-                return steps(self._app.no_answer(), fault)
+                return steps(self._app.no_answer(target), fault)
             return steps(self._app.answer(method, target, headers, body), fault)
         except Exception as problem:  # a user's scenario or choice of faults: its mistake must reach the client
             message = f"the mock provider failed: {type(problem).__name__}: {problem}"

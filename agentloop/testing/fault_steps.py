@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from http import HTTPStatus
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from agentloop.testing.faults import Fault
 
@@ -21,13 +21,15 @@ Headers: TypeAlias = tuple[tuple[str, str], ...]
 class Answer:
     """What a healthy server would send: the whole body as one piece, or each event of a stream as a piece.
 
-    `headers` are those without framing (no length, no transfer encoding).
+    `headers` are those without framing (no length, no transfer encoding). `told` puts an error of OpenAI's shape, with
+    its status, into the shape of that server.
     """
 
     status: int
     headers: Headers
     pieces: tuple[bytes, ...]
     stream: bool = False
+    told: Callable[[dict[str, Any], int], Mapping[str, Any]] = lambda error, status: error
 
     @property
     def body(self) -> bytes:
@@ -121,11 +123,13 @@ def _chunks(answer: Answer, fault: Fault) -> tuple[tuple[bytes, ...], tuple[byte
 # --- other answers ---------------------------------------------------------------------------------------------------
 
 
-def _error_json(fault: Fault, status: int) -> bytes:
+def _told(answer: Answer, fault: Fault, status: int) -> Mapping[str, Any]:
     phrase = HTTPStatus(status).phrase if status in set(HTTPStatus) else f"status {status}"
     message = fault.message if fault.message is not None else f"{phrase} (made by a fault)"
     kind = fault.type or ("server_error" if status >= 500 else _TYPES.get(status, "invalid_request_error"))
-    return json.dumps({"error": {"message": message, "type": kind, "param": None, "code": fault.code}}).encode()
+    error = {"error": {"message": message, "type": kind, "param": None, "code": fault.code}}
+    told = answer.told(error, status)
+    return {**told, "error": {**told["error"], "type": fault.type}} if fault.type else told
 
 
 _TYPES = {401: "authentication_error", 403: "permission_error", 404: "not_found_error", 429: "rate_limit_error"}
@@ -142,7 +146,7 @@ def _status(answer: Answer, fault: Fault) -> list[Step]:
     if status in (204, 304):  # HTTP gives these no body
         return _healthy(Answer(status, answer.headers, ()), fault)
     if fault.body is None:
-        return _other(answer, fault, status, _error_json(fault, status), "application/json")
+        return _other(answer, fault, status, json.dumps(_told(answer, fault, status)).encode(), "application/json")
     looks_like_json = fault.body.lstrip().startswith(("{", "["))
     return _other(
         answer,
@@ -159,11 +163,13 @@ def _html(answer: Answer, fault: Fault) -> list[Step]:
 
 
 def _error(answer: Answer, fault: Fault) -> list[Step]:
-    body = _error_json(fault, 500)
+    told = _told(answer, fault, 500)
+    body = json.dumps(told).encode()
     if not answer.stream:
         return _other(answer, fault, 200, body, "application/json")
     before, _ = _chunks(answer, fault)
-    return [_head(answer), *_data(before), Data(b"data: " + body + b"\n\n"), End()]
+    name = b"event: error\n" if told.get("type") == "error" else b""
+    return [_head(answer), *_data(before), Data(name + b"data: " + body + b"\n\n"), End()]
 
 
 # --- time ------------------------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
-from agentloop.mock import Question, Reply, mock_handler
+from agentloop.mock import MockProvider, Question, Reply, mock_handler
 from agentloop.mock.anthropic_checks import check_count_request, check_messages_request
 from agentloop.mock.conversation import Call
 
@@ -165,3 +165,20 @@ def test_an_error_has_the_shape_of_the_original(headers: Any, status: int, kind:
     body = response.json()
     assert (response.status_code, body["type"], body["error"]["type"]) == (status, "error", kind)
     assert body["request_id"] == response.headers["request-id"]
+
+
+@pytest.mark.parametrize(
+    ("status", "kind"),
+    [(400, "invalid_request_error"), (429, "rate_limit_error"), (503, "api_error"), (529, "overloaded_error")],
+)
+def test_a_fault_has_the_shape_of_the_original(status: int, kind: str) -> None:
+    with MockProvider(faults=f"status={status}") as mock:
+        response = httpx.post(f"{mock.base_url}/messages", json={})
+    assert (response.status_code, response.json()["type"], response.json()["error"]["type"]) == (status, "error", kind)
+
+
+def test_an_error_within_a_stream_is_an_event_of_its_name() -> None:
+    body = {"model": "m", "max_tokens": 9, "messages": [USER], "stream": True}
+    with MockProvider("echo", faults="error=boom,type=odd_error") as mock:
+        answer = httpx.post(f"{mock.base_url}/messages", json=body, headers={"anthropic-version": "2023-06-01"})
+    assert 'event: error\ndata: {"type": "error", "error": {"type": "odd_error", "message": "boom"}' in answer.text
