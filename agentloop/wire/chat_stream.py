@@ -30,6 +30,7 @@ class ChunkJoiner:
         self._id: str | None = None
         self._model: str | None = None
         self._usage: Any = None
+        self._index: Any = None  # of the choice that came first; some servers count from 1
         self._first = ChoiceAssembler(reader.quirks, self._tools)
         self._others: dict[Any, ChoiceAssembler] = {}
 
@@ -54,11 +55,14 @@ class ChunkJoiner:
         for choice in choices:
             if type(choice) is not dict:
                 continue
-            if index := choice.get("index"):  # of several choices the first is streamed; the others are found in `raw`
+            index = choice.get("index") or 0
+            if self._index is None:
+                self._index = index
+            if index == self._index:  # of several choices the first is streamed; the others are found in `raw`
+                self._first.take(choice, events)
+            else:
                 other = self._others.setdefault(str(index), ChoiceAssembler(self._reader.quirks, self._tools))
                 other.take(choice, [])
-            else:
-                self._first.take(choice, events)
         return None
 
     def end(self, events: list[ModelEvent]) -> ModelResponse:

@@ -342,3 +342,9 @@ def test_a_held_back_beginning_of_a_tag_is_not_lost(events: Events) -> None:
 
 def _told(done: Any) -> tuple[str, str | None]:
     return done.response.text, done.response.reasoning
+
+
+@pytest.mark.parametrize("index", [b"1", b'"0"', b"7"])
+def test_a_choice_with_another_number_is_streamed_all_the_same(events: Events, index: bytes) -> None:
+    seen = events(b'data: {"choices":[{"index":' + index + b',"delta":{"content":"ab"},"finish_reason":"stop"}]}\n\n')
+    assert [event.type for event in seen] == ["text_delta", "response_done"]
