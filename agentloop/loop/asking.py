@@ -39,6 +39,7 @@ class Asking:
         self._trimmer: Trimmer | None = None
         self._past: Trimmer | None = None  # what trimmed before, in this run or in the one that it goes on from
         self._count: RunningCount | None = None
+        self._warned = False
 
     def equip(
         self, tools: Sequence[ToolSpec], stream: bool, trimming: Trimming | None, headers: Mapping[str, str] | None
@@ -107,7 +108,9 @@ class Asking:
         if not response.usage.input_tokens:
             return
         warning = (self._trimmer or self._counted()).learn(self._view, response)
-        self.notices += [Warned(warning)] if warning else []
+        if warning and not self._warned:  # once in a run
+            self._warned = True
+            self.notices.append(Warned(warning))
 
     def ledger(self) -> Ledger:
         """What the context holds, by the counter (or an estimate, where nothing is trimmed)."""

@@ -21,14 +21,17 @@ class RunningCount:
     counter: EstimateCounter = field(default_factory=EstimateCounter)
     sized: int = 0
     tokens: int = 0
+    media: bool = False
     report: tuple[PairedMessages, ModelResponse] | None = None
 
     def learn(self, view: PairedMessages, response: ModelResponse) -> str | None:
         """Take what the server counted of the request that sent `view`. Returns a warning when it cut the prompt."""
-        self.tokens += sum(map(self.counter.size, view[self.sized :]))
+        added = view[self.sized :]
+        self.tokens += sum(map(self.counter.size, added))
+        self.media = self.media or holds_media(added)
         self.sized = len(view)
         self.report = (view, response)
-        return cut_in_silence(view, self.tokens, response)
+        return None if self.media else silent_truncation(self.tokens, response.usage.input_tokens)
 
     def meter(self, instructions: str | None, tools: Sequence[ToolSpec]) -> Meter:
         """What counts for this conversation."""

@@ -147,6 +147,17 @@ def test_a_server_that_cuts_the_prompt_in_silence_is_noticed():
     assert "300 input tokens" in texts[0]
 
 
+def test_a_prompt_cut_in_silence_is_told_once_in_a_run():
+    @tool
+    def look(n: int) -> str:
+        return ""
+
+    calls = [AssistantMessage(None, (ToolCall(f"c{n}", "look", f'{{"n":{n}}}'),)) for n in range(3)]
+    replies = [ModelResponse(m, "stop", usage=Usage(300, 2)) for m in (*calls, AssistantMessage("ok"))]
+    with Agent(ScriptedModel(replies), tools=[look]).stream("word " * 2000) as events:
+        assert [event.type for event in events].count("warning") == 1
+
+
 def test_between_two_cuts_each_request_begins_with_the_one_before():
     @tool
     def look(n: int) -> str:
